@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Frames out.
+ *
+ * The template holds everything from Ethernet to BTH that does not change; each frame is a copy
+ * of it with length, checksum, opcode, flags and PSN set. The IPv4 checksum is the template's sum
+ * plus the length. The ICRC is computed last, over the frame as it lies in the slot, because
+ * the application may have changed its memory since the payload was copied from there.
+ */
+#include "build.h"
+
+#include <assert.h>
+
+#include "icrc.h"
+
+enum {
+	IP = UROCE_ETH_BYTES,
+	UDP = IP + UROCE_IPV4_BYTES,
+	BTH = UDP + UROCE_UDP_BYTES,
+	IPV4_VERSION_4_IHL_5 = 0x45,
+	SPORT_BASE = 0xc000,
+	SPORT_MASK = 0x3fff,
+};
+
+/* One flow per queue pair, spread over 0xc000 to 0xffff: switches balance by it. */
+static uint16_t source_port(uint32_t qpn, uint32_t dest_qpn)
+{
+	uint32_t h = (qpn ^ dest_qpn << 8) * 0x9e3779b1u;
+
+	return (uint16_t)(SPORT_BASE | (h >> 18 & SPORT_MASK));
+}
+
+void uroce_build_template(struct uroce_qp *qp)
+{
+	const struct uroce_path *path = qp->path;
+	uint8_t *h = qp->header;
+
+	memset(h, 0, UROCE_TEMPLATE_BYTES);
+	memcpy(h + UROCE_ETH_DMAC, path->dmac, 6);
+	memcpy(h + UROCE_ETH_SMAC, path->smac, 6);
+	uroce_store_be16(h + UROCE_ETH_TYPE, UROCE_ETHERTYPE_IPV4);
+	h[IP + UROCE_IPV4_VERSION_IHL] = IPV4_VERSION_4_IHL_5;
+	h[IP + UROCE_IPV4_TOS] = path->tos;
+	/* DF and no fragments: the identification may be zero (RFC 6864). */
+	uroce_store_be16(h + IP + UROCE_IPV4_FRAGMENT, UROCE_IPV4_DF);
+	h[IP + UROCE_IPV4_TTL] = path->ttl;
+	h[IP + UROCE_IPV4_PROTOCOL] = UROCE_IP_PROTOCOL_UDP;
+	uroce_store_be32(h + IP + UROCE_IPV4_SRC, path->src_ip);
+	uroce_store_be32(h + IP + UROCE_IPV4_DST, path->dst_ip);
+	qp->header_sum = uroce_ip_sum(h + IP, UROCE_IPV4_BYTES, 0);
+	uroce_store_be16(h + UDP + UROCE_UDP_SPORT, source_port(qp->qpn, qp->attr.dest_qpn));
+	uroce_store_be16(h + UDP + UROCE_UDP_DPORT, UROCE_UDP_PORT);
+	h[BTH + UROCE_BTH_FLAGS] = UROCE_BTH_MIGREQ;
+	uroce_store_be16(h + BTH + UROCE_BTH_PKEY, UROCE_PKEY_DEFAULT);
+	uroce_store_be24(h + BTH + UROCE_BTH_DQPN, qp->attr.dest_qpn);
+}
+
+uint8_t *uroce_build_start(const struct uroce_qp *qp, struct uroce_slot *slot, struct uroce_bth bth)
+{
+	uint8_t *h = slot->data;
+
+	assert(slot->capacity_bytes >= qp->attr.path_mtu_bytes + UROCE_OVERHEAD_BYTES_MAX);
+	memcpy(h, qp->header, UROCE_TEMPLATE_BYTES);
+	h[BTH + UROCE_BTH_OPCODE] = bth.opcode;
+	if (bth.solicited)
+		h[BTH + UROCE_BTH_FLAGS] |= UROCE_BTH_SE;
+	if (bth.ackreq)
+		h[BTH + UROCE_BTH_ACKREQ] = UROCE_BTH_ACKREQ_BIT;
+	uroce_store_be24(h + BTH + UROCE_BTH_PSN, bth.psn);
+	return h + UROCE_TEMPLATE_BYTES;
+}
+
+void uroce_build_finish(struct uroce_core *core, const struct uroce_qp *qp, struct uroce_slot *slot,
+	uint8_t *end, uint32_t payload_bytes)
+{
+	uint8_t *h = slot->data;
+	uint8_t pad = (uint8_t)(-payload_bytes & UROCE_BTH_PAD_MASK);
+	uint32_t ip_bytes;
+
+	for (uint8_t i = 0; i < pad; i++)
+		*end++ = 0;
+	h[BTH + UROCE_BTH_FLAGS] |= (uint8_t)(pad << UROCE_BTH_PAD_SHIFT);
+	ip_bytes = (uint32_t)(end - (h + IP)) + UROCE_ICRC_BYTES;
+	uroce_store_be16(h + IP + UROCE_IPV4_TOTAL_LEN, (uint16_t)ip_bytes);
+	uroce_store_be16(h + UDP + UROCE_UDP_LEN, (uint16_t)(ip_bytes - UROCE_IPV4_BYTES));
+	uroce_store_be16(
+		h + IP + UROCE_IPV4_CHECKSUM, (uint16_t)~uroce_ip_fold(qp->header_sum + ip_bytes));
+	uroce_store_le32(end,
+		core->conf.icrc_mode == UROCE_ICRC_OFF
+			? 0
+			: uroce_icrc_ipv4(h + IP, UROCE_IPV4_BYTES,
+				  (uint32_t)(end - (h + UROCE_TEMPLATE_BYTES))));
+	slot->bytes = (uint32_t)(end - h) + UROCE_ICRC_BYTES;
+	uroce_count(core, tx_frames);
+}
+
+uint8_t *uroce_build_reth(uint8_t *p, uint64_t va, uint32_t rkey, uint32_t dma_len)
+{
+	uroce_store_be64(p + UROCE_RETH_VA, va);
+	uroce_store_be32(p + UROCE_RETH_RKEY, rkey);
+	uroce_store_be32(p + UROCE_RETH_DMALEN, dma_len);
+	return p + UROCE_RETH_BYTES;
+}
+
+uint8_t *uroce_build_atomiceth(
+	uint8_t *p, uint64_t va, uint32_t rkey, uint64_t swap_add, uint64_t compare)
+{
+	uroce_store_be64(p + UROCE_ATOMICETH_VA, va);
+	uroce_store_be32(p + UROCE_ATOMICETH_RKEY, rkey);
+	uroce_store_be64(p + UROCE_ATOMICETH_SWAP_ADD, swap_add);
+	uroce_store_be64(p + UROCE_ATOMICETH_COMPARE, compare);
+	return p + UROCE_ATOMICETH_BYTES;
+}
+
+uint8_t *uroce_build_aeth(uint8_t *p, uint8_t syndrome, uint32_t msn)
+{
+	p[UROCE_AETH_SYNDROME] = syndrome;
+	uroce_store_be24(p + UROCE_AETH_MSN, msn);
+	return p + UROCE_AETH_BYTES;
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The completer: from answers and their absence to completions (InfiniBand 9.7.3.4, 9.9.2).
+ */
+#ifndef UROCE_COMP_H
+#define UROCE_COMP_H
+
+#include "core.h"
+
+/* Full retries, no timer. */
+void uroce_comp_reset(struct uroce_qp *qp);
+
+/* An answer for this queue pair, its ICRC and addresses checked. */
+enum uroce_drop uroce_comp_rx(
+	struct uroce_core *core, struct uroce_qp *qp, const struct uroce_pkt *pkt, uint64_t now_ns);
+
+/* The requester sent something: an answer is due. */
+void uroce_comp_sent(struct uroce_core *core, struct uroce_qp *qp, uint64_t now_ns);
+
+/* The requester waits for the peer's MAC. */
+void uroce_comp_wait_path(struct uroce_core *core, struct uroce_qp *qp, uint64_t now_ns);
+
+/* The MAC is there: sending starts, or starts again. */
+void uroce_comp_path_resolved(struct uroce_core *core, struct uroce_qp *qp, uint64_t now_ns);
+
+/* The queue pair's timer has expired. */
+void uroce_comp_expire(struct uroce_core *core, struct uroce_qp *qp, uint64_t now_ns);
+
+/* Completes what can be without a further answer: a send that failed locally and is next. */
+void uroce_comp_settle(struct uroce_core *core, struct uroce_qp *qp, uint64_t now_ns);
+
+/* Completes every work request that is left with WR_FLUSH_ERR. */
+void uroce_comp_flush(struct uroce_core *core, struct uroce_qp *qp);
+
+/* Reports SQD drained, once nothing is outstanding. */
+void uroce_comp_check_drained(struct uroce_core *core, struct uroce_qp *qp);
+
+/* Nanoseconds behind an RNR timer code (InfiniBand table 45). */
+uint64_t uroce_rnr_timer_ns(uint8_t code);
+
+#endif

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Events: the only way out of the core besides frames and completions.
+ *
+ * A bounded ring between the core and its own shell, one thread. The shell empties it each turn
+ * and turns what it finds into queues, descriptors and log lines of its own.
+ */
+#ifndef UROCE_EVENTS_H
+#define UROCE_EVENTS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "status.h"
+
+struct uroce_cq;
+
+struct uroce_core_event {
+	enum uroce_event_type type;
+	uint32_t qpn;	     /* of a queue pair event */
+	struct uroce_cq *cq; /* of a completion queue event */
+};
+
+struct uroce_events {
+	struct uroce_core_event *ring; /* 2^n of the caller's */
+	uint32_t mask;
+	uint32_t head;
+	uint32_t tail;
+};
+
+/* False when the ring is full; the caller counts it. */
+static inline bool uroce_events_push(struct uroce_events *events, struct uroce_core_event event)
+{
+	if (events->tail - events->head > events->mask)
+		return false;
+	events->ring[events->tail++ & events->mask] = event;
+	return true;
+}
+
+static inline uint32_t uroce_events_pop(
+	struct uroce_events *events, struct uroce_core_event *out, uint32_t n)
+{
+	uint32_t got = 0;
+
+	while (got < n && events->head != events->tail)
+		out[got++] = events->ring[events->head++ & events->mask];
+	return got;
+}
+
+#endif

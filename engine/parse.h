@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * From bytes to a packet view, or to the reason why not.
+ *
+ * A view points into the frame and copies nothing; it is valid as long as the frame is. Parsing
+ * changes nothing but the view: no frame byte, no state.
+ */
+#ifndef UROCE_PARSE_H
+#define UROCE_PARSE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "opcode.h"
+#include "status.h"
+
+/* What the caller already knows of a frame; or'ed into uroce_pkt.flags. */
+enum uroce_pkt_flag {
+	UROCE_PKT_IPV4_CHECKSUM_OK = 1, /* the port has verified the IPv4 header checksum */
+};
+
+/* A frame coming in. The caller sets data, bytes and flags; parsing sets the rest. */
+struct uroce_pkt {
+	const uint8_t *data; /* Ethernet header; contiguous */
+	uint32_t bytes;	     /* of the frame; padding and FCS behind the datagram are allowed */
+	uint16_t flags;
+	/* After uroce_core_rx: this frame belongs to the core `owner`; give it to that one. */
+	bool handed_over;
+	uint8_t owner;
+	/* After uroce_core_rx: UROCE_ACCEPTED, or why not. */
+	enum uroce_drop drop;
+
+	uint32_t dqpn;
+	uint32_t psn;
+	const struct uroce_opcode *op;
+	const uint8_t *ip;
+	const uint8_t *bth;
+	const uint8_t *payload;
+	uint32_t payload_bytes; /* without the pad */
+	uint32_t src_ip;	/* host order */
+	uint32_t dst_ip;
+	uint16_t pkey;
+	uint8_t ip_header_bytes;
+	uint8_t pad_bytes;
+	bool solicited;
+	bool ackreq;
+	bool udp_checksum_wrong;
+};
+
+enum {
+	UROCE_LOCAL_ADDRS_MAX = 8
+};
+
+/* Who we are on a port: what a frame must be addressed to. */
+struct uroce_local {
+	uint8_t mac[6];
+	bool promiscuous; /* take frames to any MAC: replays, and ports that share an address */
+	bool ignore_ipv4_checksum;
+	uint32_t addrs[UROCE_LOCAL_ADDRS_MAX]; /* IPv4, host order */
+	uint32_t num_addrs;
+};
+
+/*
+ * Fills the view of pkt. Returns UROCE_ACCEPTED, or why the frame is not RoCE for this endpoint
+ * (a reason that hands it back) or is malformed. Does not look at the ICRC.
+ */
+enum uroce_drop uroce_parse(const struct uroce_local *local, struct uroce_pkt *pkt);
+
+/* Where an extension header of pkt starts; the opcode row says which there are. */
+const uint8_t *uroce_pkt_reth(const struct uroce_pkt *pkt);
+const uint8_t *uroce_pkt_atomiceth(const struct uroce_pkt *pkt);
+const uint8_t *uroce_pkt_aeth(const struct uroce_pkt *pkt);
+const uint8_t *uroce_pkt_atomicacketh(const struct uroce_pkt *pkt);
+/* The immediate value, in host order. */
+uint32_t uroce_pkt_imm(const struct uroce_pkt *pkt);
+/* The key to invalidate. */
+uint32_t uroce_pkt_ieth(const struct uroce_pkt *pkt);
+
+/* Whether the ICRC trailer is right. Reads the whole frame. */
+bool uroce_pkt_icrc_check(const struct uroce_pkt *pkt);
+
+#endif

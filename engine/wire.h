@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Every header that RoCEv2 over IPv4 uses: sizes, field offsets, flag bits.
+ *
+ * A frame is Ethernet 14, IPv4 20 (or more, with options), UDP 8, BTH 12, extension headers by
+ * opcode, payload, pad to four bytes, ICRC 4. Which extension headers follow is the opcode
+ * table's business; where a field lies inside its header is this file's. Offsets are relative to
+ * the start of the header that the name begins with.
+ */
+#ifndef UROCE_WIRE_H
+#define UROCE_WIRE_H
+
+#include "bytes.h"
+
+enum {
+	UROCE_ETH_BYTES = 14,
+	UROCE_IPV4_BYTES = 20,
+	UROCE_UDP_BYTES = 8,
+	UROCE_BTH_BYTES = 12,
+	UROCE_DETH_BYTES = 8,
+	UROCE_RETH_BYTES = 16,
+	UROCE_AETH_BYTES = 4,
+	UROCE_ATOMICETH_BYTES = 28,
+	UROCE_ATOMICACKETH_BYTES = 8,
+	UROCE_IMMDT_BYTES = 4,
+	UROCE_IETH_BYTES = 4,
+	UROCE_ICRC_BYTES = 4,
+	/* Ethernet to the end of the BTH: what is the same in every packet of a queue pair. */
+	UROCE_TEMPLATE_BYTES =
+		UROCE_ETH_BYTES + UROCE_IPV4_BYTES + UROCE_UDP_BYTES + UROCE_BTH_BYTES,
+	/* The longest frame around a payload of one path MTU: WRITE ONLY with immediate. */
+	UROCE_OVERHEAD_BYTES_MAX =
+		UROCE_TEMPLATE_BYTES + UROCE_RETH_BYTES + UROCE_IMMDT_BYTES + UROCE_ICRC_BYTES,
+	/* The same without Ethernet: what an IP MTU must have room for. */
+	UROCE_IP_OVERHEAD_BYTES_MAX = UROCE_OVERHEAD_BYTES_MAX - UROCE_ETH_BYTES,
+};
+
+/* Ethernet */
+enum {
+	UROCE_ETH_DMAC = 0,
+	UROCE_ETH_SMAC = 6,
+	UROCE_ETH_TYPE = 12
+};
+enum {
+	UROCE_ETHERTYPE_IPV4 = 0x0800
+};
+
+/* IPv4 */
+enum {
+	UROCE_IPV4_VERSION_IHL = 0,
+	UROCE_IPV4_TOS = 1,
+	UROCE_IPV4_TOTAL_LEN = 2,
+	UROCE_IPV4_ID = 4,
+	UROCE_IPV4_FRAGMENT = 6,
+	UROCE_IPV4_TTL = 8,
+	UROCE_IPV4_PROTOCOL = 9,
+	UROCE_IPV4_CHECKSUM = 10,
+	UROCE_IPV4_SRC = 12,
+	UROCE_IPV4_DST = 16,
+};
+enum {
+	UROCE_IPV4_DF = 0x4000,
+	UROCE_IPV4_MF = 0x2000,
+	UROCE_IPV4_OFFSET_MASK = 0x1fff
+};
+enum {
+	UROCE_IP_PROTOCOL_UDP = 17
+};
+
+/* UDP */
+enum {
+	UROCE_UDP_SPORT = 0,
+	UROCE_UDP_DPORT = 2,
+	UROCE_UDP_LEN = 4,
+	UROCE_UDP_CHECKSUM = 6
+};
+enum {
+	UROCE_UDP_PORT = 4791
+};
+
+/* BTH (InfiniBand 9.2) */
+enum {
+	UROCE_BTH_OPCODE = 0,
+	UROCE_BTH_FLAGS = 1,
+	UROCE_BTH_PKEY = 2,
+	UROCE_BTH_ECN = 4,
+	UROCE_BTH_DQPN = 5,
+	UROCE_BTH_ACKREQ = 8,
+	UROCE_BTH_PSN = 9,
+};
+enum {
+	UROCE_BTH_SE = 0x80,
+	UROCE_BTH_MIGREQ = 0x40,
+	UROCE_BTH_PAD_SHIFT = 4,
+	UROCE_BTH_PAD_MASK = 0x3,
+	UROCE_BTH_TVER_MASK = 0x0f,
+	UROCE_BTH_ACKREQ_BIT = 0x80,
+};
+
+/* RETH, AtomicETH, AETH, DETH */
+enum {
+	UROCE_RETH_VA = 0,
+	UROCE_RETH_RKEY = 8,
+	UROCE_RETH_DMALEN = 12
+};
+enum {
+	UROCE_ATOMICETH_VA = 0,
+	UROCE_ATOMICETH_RKEY = 8,
+	UROCE_ATOMICETH_SWAP_ADD = 12,
+	UROCE_ATOMICETH_COMPARE = 20,
+};
+enum {
+	UROCE_AETH_SYNDROME = 0,
+	UROCE_AETH_MSN = 1
+};
+enum {
+	UROCE_DETH_QKEY = 0,
+	UROCE_DETH_SQPN = 5
+};
+
+/* AETH syndromes (InfiniBand 9.7.5.1): kind in bits 6-5, value in bits 4-0. */
+enum {
+	UROCE_SYNDROME_KIND_MASK = 0xe0,
+	UROCE_SYNDROME_VALUE_MASK = 0x1f,
+	UROCE_SYNDROME_ACK = 0x00,
+	UROCE_SYNDROME_RNR = 0x20,
+	UROCE_SYNDROME_NAK = 0x60,
+	UROCE_SYNDROME_ACK_NO_CREDITS = 0x1f,
+	UROCE_SYNDROME_NAK_PSN_SEQUENCE = 0x60,
+	UROCE_SYNDROME_NAK_INVALID_REQUEST = 0x61,
+	UROCE_SYNDROME_NAK_REMOTE_ACCESS = 0x62,
+	UROCE_SYNDROME_NAK_REMOTE_OPERATIONAL = 0x63,
+	UROCE_SYNDROME_NAK_INVALID_RD = 0x64,
+};
+
+#define UROCE_PKEY_DEFAULT	0xffffu
+#define UROCE_PKEY_BASE_MASK	0x7fffu
+#define UROCE_QPN_MASK		0xffffffu
+#define UROCE_QPN_MULTICAST	0xffffffu
+#define UROCE_MESSAGE_BYTES_MAX (1u << 31)
+
+/* The one's complement sum of n bytes (n even), not yet folded nor inverted. */
+static inline uint32_t uroce_ip_sum(const uint8_t *p, uint32_t n, uint32_t sum)
+{
+	for (uint32_t i = 0; i + 1 < n; i += 2)
+		sum += uroce_load_be16(p + i);
+	return sum;
+}
+
+static inline uint16_t uroce_ip_fold(uint32_t sum)
+{
+	sum = (sum >> 16) + (sum & 0xffff);
+	sum = (sum >> 16) + (sum & 0xffff);
+	return (uint16_t)sum;
+}
+
+#endif

@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Every way to lose any of the first twelve packets of an exchange of two messages.
+ *
+ * 4096 masks for each operation, at two start PSNs, with single-packet and multi-packet messages:
+ * whatever is lost, every byte arrives, every work request completes once and in order, and an
+ * atomic is executed once. Eight lost packets can be eight tries of the same one: with seven
+ * retries the connection may then end, in order and with the right status, and nothing is done
+ * twice.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "cunit_run.h"
+#include "sim.h"
+
+enum {
+	MASK_BITS = 12,
+	AREA = 4096, /* local memory: [0, AREA) out, [AREA, 2 AREA) in */
+	MESSAGES = 2,
+	RETRIES = 7,
+	SECOND_NS = 1000000000,
+};
+
+static void fill(uint8_t *p, size_t bytes, uint32_t salt)
+{
+	for (size_t i = 0; i < bytes; i++)
+		p[i] = (uint8_t)(i * 7 + (i >> 8) * 13 + salt);
+}
+
+static struct endpoint_wr wr_of(
+	struct sim *sim, enum uroce_wr_opcode opcode, uint32_t i, uint32_t bytes)
+{
+	struct endpoint_wr wr = {.wr_id = 100 + i,
+		.opcode = opcode,
+		.num_segs = 1,
+		.imm = 77 + i,
+		.rkey = sim->ep[1].key};
+	bool fetches = opcode == UROCE_WR_RDMA_READ;
+
+	wr.segs[0].offset = (fetches ? AREA : 0) + (size_t)i * bytes;
+	wr.segs[0].bytes = bytes;
+	wr.remote_addr = (uintptr_t)(sim->ep[1].mem + (fetches ? 0 : AREA) + (size_t)i * bytes);
+	if (opcode == UROCE_WR_ATOMIC_FETCH_AND_ADD || opcode == UROCE_WR_ATOMIC_CMP_AND_SWP) {
+		wr.segs[0].offset = AREA + (size_t)i * 8;
+		wr.segs[0].bytes = 8;
+		wr.remote_addr = (uintptr_t)(sim->ep[1].mem + AREA);
+		wr.compare_add = opcode == UROCE_WR_ATOMIC_FETCH_AND_ADD ? 1 : 5 + i;
+		wr.swap = 6 + i;
+	}
+	return wr;
+}
+
+/* An end by exhausted retries: success, one RETRY_EXC, the rest flushed. */
+static bool is_ordered_failure(const struct uroce_cqe *cqes, uint32_t n)
+{
+	uint32_t i = 0;
+
+	while (i < n && cqes[i].status == UROCE_STATUS_SUCCESS && cqes[i].wr_id == 100 + i)
+		i++;
+	if (i == n || cqes[i].status != UROCE_STATUS_RETRY_EXC_ERR || cqes[i].wr_id != 100 + i)
+		return false;
+	for (i++; i < n; i++)
+		if (cqes[i].status != UROCE_STATUS_WR_FLUSH_ERR || cqes[i].wr_id != 100 + i)
+			return false;
+	return n == MESSAGES;
+}
+
+/* What went wrong, or NULL. */
+static const char *check(
+	struct sim *sim, enum uroce_wr_opcode opcode, uint32_t bytes, uint64_t mask)
+{
+	struct uroce_cqe cqes[8];
+	uint32_t n = endpoint_poll(&sim->ep[0], cqes, 8);
+	bool receives = opcode == UROCE_WR_SEND || opcode == UROCE_WR_RDMA_WRITE_WITH_IMM;
+	uint64_t word, want;
+
+	if (n != MESSAGES)
+		return "not every send completed once";
+	if (cqes[n - 1].status != UROCE_STATUS_SUCCESS && __builtin_popcountll(mask) > RETRIES)
+		return is_ordered_failure(cqes, n) ? NULL : "did not fail in order";
+	for (uint32_t i = 0; i < n; i++)
+		if (cqes[i].wr_id != 100 + i || cqes[i].status != UROCE_STATUS_SUCCESS)
+			return "sends did not complete in order with success";
+	n = endpoint_poll(&sim->ep[1], cqes, 8);
+	if (n != (receives ? MESSAGES : 0u))
+		return "not every receive completed once";
+	for (uint32_t i = 0; i < n; i++)
+		if (cqes[i].wr_id != 200 + i || cqes[i].status != UROCE_STATUS_SUCCESS ||
+			cqes[i].bytes != bytes)
+			return "receives did not complete in order with success";
+	if (opcode == UROCE_WR_RDMA_READ)
+		return memcmp(sim->ep[0].mem + AREA, sim->ep[1].mem, (size_t)MESSAGES * bytes)
+			? "read the wrong bytes"
+			: NULL;
+	if (opcode != UROCE_WR_ATOMIC_FETCH_AND_ADD && opcode != UROCE_WR_ATOMIC_CMP_AND_SWP)
+		return memcmp(sim->ep[1].mem + AREA, sim->ep[0].mem, (size_t)MESSAGES * bytes)
+			? "wrote the wrong bytes"
+			: NULL;
+	memcpy(&word, sim->ep[1].mem + AREA, 8);
+	want = 5 + MESSAGES;
+	if (word != want)
+		return "an atomic was not executed exactly once";
+	for (uint64_t i = 0; i < MESSAGES; i++) {
+		memcpy(&word, sim->ep[0].mem + AREA + i * 8, 8);
+		if (word != 5 + i)
+			return "an atomic returned the wrong value";
+	}
+	return NULL;
+}
+
+static const char *exchange(
+	struct sim *sim, enum uroce_wr_opcode opcode, uint32_t bytes, uint64_t mask, uint32_t psn)
+{
+	struct sim_link_conf link = {.latency_ns = 1000, .ns_per_kib = 100, .loss_mask = mask};
+	struct endpoint_conf a = endpoint_defaults(1, 2), b = endpoint_defaults(2, 1);
+	const char *wrong = NULL;
+	uint64_t five = 5;
+
+	a.sq_psn = a.rq_psn = b.sq_psn = b.rq_psn = psn;
+	a.mtu_bytes = b.mtu_bytes = 256;
+	a.cqes = b.cqes = 16;
+	a.mem_bytes = b.mem_bytes = 2 * AREA;
+	sim_init(sim, &link, &a, &b);
+	fill(sim->ep[0].mem, AREA, 1);
+	fill(sim->ep[1].mem, AREA, 2);
+	memcpy(sim->ep[1].mem + AREA, &five, 8);
+	for (uint32_t i = 0; i < MESSAGES; i++) {
+		struct endpoint_wr wr = wr_of(sim, opcode, i, bytes);
+
+		endpoint_post_recv(&sim->ep[1], 200 + i, AREA + (size_t)i * bytes, bytes);
+		endpoint_post_send(&sim->ep[0], &wr);
+	}
+	if (!sim_run(sim, 10ull * SECOND_NS))
+		wrong = "did not come to rest in ten seconds";
+	if (!wrong)
+		wrong = check(sim, opcode, bytes, mask);
+	if (!wrong &&
+		(!endpoint_counts_add_up(&sim->ep[0]) || !endpoint_counts_add_up(&sim->ep[1])))
+		wrong = "frames received are not those accepted and dropped";
+	return wrong;
+}
+
+static void all_masks(enum uroce_wr_opcode opcode, uint32_t bytes)
+{
+	static const uint32_t psns[] = {0x000010, 0xfffffe};
+	struct sim *sim = malloc(sizeof(*sim));
+	uint32_t failures = 0;
+
+	for (size_t p = 0; p < 2; p++) {
+		for (uint64_t mask = 0; mask < 1u << MASK_BITS; mask++) {
+			const char *wrong = exchange(sim, opcode, bytes, mask, psns[p]);
+
+			if (wrong && failures++ < 3) {
+				printf("opcode %d, %u bytes, loss mask 0x%llx, psn 0x%06x: %s\n",
+					opcode, bytes, (unsigned long long)mask, psns[p], wrong);
+				printf(" requester:\n");
+				endpoint_print_trace(&sim->ep[0], 40);
+				printf(" responder:\n");
+				endpoint_print_trace(&sim->ep[1], 40);
+			}
+			sim_fini(sim);
+		}
+	}
+	CU_ASSERT_EQUAL(failures, 0);
+	free(sim);
+}
+
+static void sends_of_one_packet(void)
+{
+	all_masks(UROCE_WR_SEND, 100);
+}
+
+static void sends_of_three_packets(void)
+{
+	all_masks(UROCE_WR_SEND, 600);
+}
+
+static void writes_of_three_packets(void)
+{
+	all_masks(UROCE_WR_RDMA_WRITE, 600);
+}
+
+static void writes_with_immediate(void)
+{
+	all_masks(UROCE_WR_RDMA_WRITE_WITH_IMM, 300);
+}
+
+static void reads_of_one_packet(void)
+{
+	all_masks(UROCE_WR_RDMA_READ, 77);
+}
+
+static void reads_of_three_packets(void)
+{
+	all_masks(UROCE_WR_RDMA_READ, 600);
+}
+
+static void fetch_and_adds(void)
+{
+	all_masks(UROCE_WR_ATOMIC_FETCH_AND_ADD, 8);
+}
+
+static void compare_and_swaps(void)
+{
+	all_masks(UROCE_WR_ATOMIC_CMP_AND_SWP, 8);
+}
+
+int main(void)
+{
+	static const struct unit_case cases[] = {
+		{"two SENDs of one packet survive every loss mask", sends_of_one_packet},
+		{"two SENDs of three packets survive every loss mask", sends_of_three_packets},
+		{"two WRITEs of three packets survive every loss mask", writes_of_three_packets},
+		{"two WRITEs with immediate survive every loss mask", writes_with_immediate},
+		{"two READs of one packet survive every loss mask", reads_of_one_packet},
+		{"two READs of three packets survive every loss mask", reads_of_three_packets},
+		{"two FETCH-AND-ADDs survive every loss mask", fetch_and_adds},
+		{"two COMPARE-AND-SWAPs survive every loss mask", compare_and_swaps},
+	};
+
+	return run_suite("loss_mask", cases, sizeof(cases) / sizeof(cases[0]));
+}
