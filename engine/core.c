@@ -183,7 +183,7 @@ static void attend(struct uroce_core *core, struct uroce_bell *bell)
 {
 	struct uroce_qp *qp = bell->qp;
 
-	/* Cleared first: what is posted after the look below rings again (see sched.h). */
+	/* Cleared first: what is posted after the look below rings again (see ready.h). */
 	atomic_store(&bell->rung, 0);
 	if (qp->state == UROCE_QP_ERR) {
 		uroce_qp_flush(core, qp);
@@ -264,6 +264,7 @@ static int create(struct uroce_core *core, struct uroce_cmd *cmd)
 	qp->signal_all = cmd->signal_all;
 	qp->send_cq = cmd->send_cq;
 	qp->recv_cq = cmd->recv_cq;
+	/* The number last: a frame may come as soon as it is there, to this very thread. */
 	err = uroce_qptable_add(core->conf.qptable, &cmd->qpn, qp, core->conf.id);
 	if (err)
 		return err;
@@ -279,7 +280,7 @@ static void destroy(struct uroce_core *core, struct uroce_qp *qp, uint64_t now_n
 	/* A rung bell is on the list of bells; attended, it is not. */
 	attend_bells(core);
 	uroce_qptable_remove(core->conf.qptable, qp->qpn);
-	uroce_qp_modify(core, qp, &reset, UROCE_QP_ATTR_STATE, now_ns);
+	uroce_qp_change(core, qp, &reset, UROCE_QP_ATTR_STATE, now_ns);
 	uroce_timer_remove(&core->timers, &qp->comp.timer);
 	core->num_qps--;
 }
@@ -301,13 +302,14 @@ static void update_path(struct uroce_core *core, struct uroce_cmd *cmd, uint64_t
 	}
 }
 
-static void report(struct uroce_cmd *cmd)
+static void report(const struct uroce_core *core, struct uroce_cmd *cmd)
 {
 	const struct uroce_qp *qp = cmd->qp;
 
 	cmd->attr = qp->attr;
 	cmd->attr.state = cmd->attr.cur_state = qp->state;
 	cmd->report = qp->report;
+	cmd->stray = core->stray;
 }
 
 int uroce_core_ctrl(struct uroce_core *core, struct uroce_cmd *cmd, uint64_t now_ns)
@@ -316,12 +318,12 @@ int uroce_core_ctrl(struct uroce_core *core, struct uroce_cmd *cmd, uint64_t now
 	case UROCE_CMD_QP_CREATE:
 		return create(core, cmd);
 	case UROCE_CMD_QP_MODIFY:
-		return uroce_qp_modify(core, cmd->qp, &cmd->attr, cmd->attr_mask, now_ns);
+		return uroce_qp_change(core, cmd->qp, &cmd->attr, cmd->attr_mask, now_ns);
 	case UROCE_CMD_QP_DESTROY:
 		destroy(core, cmd->qp, now_ns);
 		return 0;
 	case UROCE_CMD_QP_REPORT:
-		report(cmd);
+		report(core, cmd);
 		return 0;
 	case UROCE_CMD_PATH_UPDATE:
 		update_path(core, cmd, now_ns);

@@ -21,16 +21,10 @@
 #include "parse.h"
 #include "qp.h"
 #include "qptable.h"
-#include "sched.h"
+#include "ready.h"
 #include "stats.h"
 #include "timer.h"
 #include "trace.h"
-
-enum uroce_icrc_mode {
-	UROCE_ICRC_VERIFY, /* drop what is wrong */
-	UROCE_ICRC_IGNORE, /* compute when sending, do not look when receiving */
-	UROCE_ICRC_OFF,	   /* neither: the trailer is sent as zero */
-};
 
 struct uroce_core_conf {
 	uint32_t id; /* of this core: its ring in completion queues, its number in the table */
@@ -101,6 +95,7 @@ struct uroce_cmd {
 	struct uroce_qp_attr attr;
 	uint32_t attr_mask;
 	struct uroce_qp_report report;
+	struct uroce_stray stray;
 	/* path update: MAC and source address to use from now on */
 	struct uroce_path *path;
 	struct uroce_path path_new;
@@ -137,7 +132,7 @@ uint32_t uroce_core_tx(
  * Carries out a control command at once.
  *
  * create: -ENOMEM, -EEXIST, -EINVAL as uroce_qptable_add; -ENOSPC: the core has max_qps.
- * modify: as uroce_qp_modify. destroy: no completion, frame or timer of the queue pair exists
+ * modify: as uroce_qp_change. destroy: no completion, frame or timer of the queue pair exists
  * when it returns, and its memory is the caller's again; completions already on a completion
  * queue are for the poller to purge. report, path update: cannot fail.
  */

@@ -73,15 +73,16 @@ uint32_t uroce_cq_pop(struct uroce_cq *cq, struct uroce_cqe *out, uint32_t n)
 		struct uroce_cqe *cqe;
 
 		while (got < n && (cqe = uroce_ring_peek(ring))) {
-			if (cqe->queue) {
-				out[got] = *cqe;
-				uroce_ring_release(cqe->queue, cqe->queue_head);
-				got++;
-			}
+			out[got] = *cqe;
 			uroce_ring_pop(ring);
+			if (!out[got].queue)
+				continue;
+			/* Last: what is posted into the freed slot may complete at once, and needs
+			 * the place in this ring that is free by now. */
+			uroce_ring_release(out[got].queue, out[got].queue_head);
+			got++;
 		}
-		if (got < n)
-			cq->turn = cq->turn + 1 == cq->num_rings ? 0 : cq->turn + 1;
+		cq->turn = cq->turn + 1 == cq->num_rings ? 0 : cq->turn + 1;
 	}
 	return got;
 }

@@ -64,7 +64,8 @@ uint32_t uroce_cq_pop(struct uroce_cq *cq, struct uroce_cqe *out, uint32_t n);
 
 /*
  * Poller: asks for one event at the next completion (solicited ones and errors only, if asked).
- * Returns true when there are completions already: then the queue is not armed; poll again.
+ * Returns true when there are completions already: then the queue is not armed; poll again. The
+ * worker may have been quicker: then one event for this arm comes all the same.
  */
 bool uroce_cq_arm(struct uroce_cq *cq, bool solicited_only);
 

@@ -51,17 +51,21 @@ static bool slot_is_free(struct uroce_mr_slot *slot)
 static uint32_t draw_key(struct uroce_mr_table *table, uint64_t random)
 {
 	for (int i = 0; i < DRAWS_MAX; i++) {
-		uint32_t index = (uint32_t)(next_random(&random) >> (64 - KEY_INDEX_BITS));
+		uint64_t bits = next_random(&random);
+		uint32_t index = (uint32_t)(bits >> (64 - KEY_INDEX_BITS));
+		uint32_t tag = (uint32_t)bits & KEY_TAG_MASK;
 		struct uroce_mr_slot *slot = slot_of(table, index << 8);
 
 		if (index == 0 || !slot_is_free(slot))
 			continue;
-		return index << 8 | ((slot->last_tag + 1) & KEY_TAG_MASK);
+		if (tag == (slot->last_key & KEY_TAG_MASK))
+			tag = (tag + 1) & KEY_TAG_MASK;
+		return index << 8 | tag;
 	}
 	return 0;
 }
 
-int uroce_mr_register(struct uroce_mr_table *table, const struct uroce_mr_attr *attr,
+int uroce_mr_table_add(struct uroce_mr_table *table, const struct uroce_mr_attr *attr,
 	uint64_t random, uint32_t *key)
 {
 	const uint32_t writes = UROCE_ACCESS_REMOTE_WRITE | UROCE_ACCESS_REMOTE_ATOMIC;
@@ -88,18 +92,31 @@ int uroce_mr_register(struct uroce_mr_table *table, const struct uroce_mr_attr *
 	slot->addr = attr->addr;
 	slot->bytes = attr->bytes;
 	slot->ptr = attr->ptr;
-	slot->last_tag = chosen & KEY_TAG_MASK;
+	slot->last_key = chosen;
 	atomic_store_explicit(&slot->key, chosen, memory_order_release);
 	table->used++;
 	*key = chosen;
 	return 0;
 }
 
-int uroce_mr_deregister(struct uroce_mr_table *table, uint32_t key)
+static bool slot_holds(struct uroce_mr_slot *slot, uint32_t key)
+{
+	return key >> 8 != 0 && slot->last_key == key && !slot_is_free(slot);
+}
+
+void uroce_mr_table_kill(struct uroce_mr_table *table, uint32_t key)
 {
 	struct uroce_mr_slot *slot = slot_of(table, key);
 
-	if (key == 0 || atomic_load_explicit(&slot->key, memory_order_relaxed) != key)
+	if (slot_holds(slot, key))
+		atomic_store_explicit(&slot->key, UROCE_MR_DEAD, memory_order_release);
+}
+
+int uroce_mr_table_remove(struct uroce_mr_table *table, uint32_t key)
+{
+	struct uroce_mr_slot *slot = slot_of(table, key);
+
+	if (!slot_holds(slot, key))
 		return -ENOENT;
 	atomic_store_explicit(&slot->key, 0, memory_order_release);
 	table->used--;
@@ -112,7 +129,7 @@ enum uroce_mr_verdict uroce_mr_resolve(const struct uroce_mr_table *table, uint3
 	const struct uroce_mr_slot *slot = slot_of(table, key);
 	uint64_t offset;
 
-	if (key == 0 || atomic_load_explicit(&slot->key, memory_order_acquire) != key)
+	if (key >> 8 == 0 || atomic_load_explicit(&slot->key, memory_order_acquire) != key)
 		return UROCE_MR_NO_KEY;
 	if (slot->pd != pd)
 		return UROCE_MR_WRONG_PD;

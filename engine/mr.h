@@ -16,11 +16,15 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
+enum {
+	UROCE_MR_DEAD = 1
+}; /* index 0 is never drawn */
+
 struct uroce_mr_slot {
-	_Atomic uint32_t key; /* 0: free */
+	_Atomic uint32_t key; /* 0: free; UROCE_MR_DEAD: not found, and not free yet */
 	uint32_t pd;
 	uint32_t access; /* enum uroce_access */
-	uint32_t last_tag;
+	uint32_t last_key;
 	uint64_t addr; /* what the peer calls the first byte */
 	uint64_t bytes;
 	uint8_t *ptr; /* where it is */
@@ -58,11 +62,14 @@ void uroce_mr_table_init(struct uroce_mr_table *table, struct uroce_mr_slot *slo
  * -EINVAL: a range that wraps past 2^64, an empty key index, or remote rights to write without
  * local ones; -ENOMEM: the table is half full; -EEXIST: the key asked for, or its slot, is taken.
  */
-int uroce_mr_register(struct uroce_mr_table *table, const struct uroce_mr_attr *attr,
+int uroce_mr_table_add(struct uroce_mr_table *table, const struct uroce_mr_attr *attr,
 	uint64_t random, uint32_t *key);
 
-/* Removes a region: it cannot be found from now on. -ENOENT: there is none with this key. */
-int uroce_mr_deregister(struct uroce_mr_table *table, uint32_t key);
+/* A region cannot be found from now on, but its slot is not used again before it is removed. */
+void uroce_mr_table_kill(struct uroce_mr_table *table, uint32_t key);
+
+/* Removes a region, killed or not. -ENOENT: there is none with this key. */
+int uroce_mr_table_remove(struct uroce_mr_table *table, uint32_t key);
 
 /*
  * Whether [addr, addr + bytes) of the region `key` may be accessed so; *ptr is where it is.

@@ -299,7 +299,7 @@ static void enter(struct uroce_core *core, struct uroce_qp *qp, uint32_t mask)
 	}
 }
 
-int uroce_qp_modify(struct uroce_core *core, struct uroce_qp *qp, const struct uroce_qp_attr *attr,
+int uroce_qp_change(struct uroce_core *core, struct uroce_qp *qp, const struct uroce_qp_attr *attr,
 	uint32_t mask, uint64_t now_ns)
 {
 	int err = check_edge(qp, attr, mask);
@@ -399,6 +399,7 @@ static void notify_cq(struct uroce_core *core, struct uroce_cq *cq, enum uroce_e
 void uroce_qp_complete(struct uroce_core *core, struct uroce_qp *qp, struct uroce_cq *cq,
 	const struct uroce_cqe *cqe)
 {
+	bool was_overrun = atomic_load_explicit(&cq->overrun, memory_order_relaxed);
 	bool fire;
 
 	uroce_trace_push(
@@ -406,7 +407,8 @@ void uroce_qp_complete(struct uroce_core *core, struct uroce_qp *qp, struct uroc
 	if (!uroce_cq_push(cq, core->conf.id, cqe, &fire)) {
 		/* C11-39: the queue is broken, and a queue pair that lost a completion too */
 		uroce_count(core, cq_overflows);
-		notify_cq(core, cq, UROCE_EVENT_CQ_ERR);
+		if (!was_overrun)
+			notify_cq(core, cq, UROCE_EVENT_CQ_ERR);
 		if (qp->state != UROCE_QP_ERR)
 			uroce_qp_notify(core, qp, UROCE_EVENT_QP_FATAL);
 		uroce_qp_blame(

@@ -17,7 +17,7 @@
 #include "path.h"
 #include "psn.h"
 #include "ring.h"
-#include "sched.h"
+#include "ready.h"
 #include "status.h"
 #include "timer.h"
 #include "wire.h"
@@ -231,6 +231,7 @@ struct uroce_qp {
 	_Atomic uint32_t in_error; /* posts to it are flushed: ring the bell for receives too */
 
 	/* identity */
+	void *owner; /* the shell's, for its own book-keeping */
 	struct uroce_core *core;
 	uint32_t qpn;
 	uint32_t pd;
@@ -281,7 +282,7 @@ int uroce_qp_caps_check(const struct uroce_qp_caps *caps);
  * -EINVAL: the edge does not exist, an attribute is missing or not allowed on it, or a value is
  * out of range: then nothing has changed.
  */
-int uroce_qp_modify(struct uroce_core *core, struct uroce_qp *qp, const struct uroce_qp_attr *attr,
+int uroce_qp_change(struct uroce_core *core, struct uroce_qp *qp, const struct uroce_qp_attr *attr,
 	uint32_t mask, uint64_t now_ns);
 
 /*

@@ -24,6 +24,7 @@ void uroce_qptable_init(struct uroce_qptable *table, struct uroce_qptable_slot *
 	table->slots_log2 = slots_log2;
 	table->mask = (1u << slots_log2) - 1;
 	table->used = 0;
+	atomic_flag_clear(&table->busy);
 	table->next = random & table->mask;
 	atomic_store_explicit(&table->reach, 0, memory_order_relaxed);
 	for (uint32_t i = 0; i <= table->mask; i++)
@@ -52,13 +53,16 @@ static bool qpn_is_reserved(uint32_t qpn)
 	return qpn == 0 || qpn == QPN_GSI || qpn == UROCE_QPN_MULTICAST;
 }
 
+/* An odd factor: every slot once a cycle, and no runs for explicit numbers to collide with. */
+#define SPREAD 0x9e3779b1u
+
 /* A free slot in turn, and its next number. */
 static uint32_t draw_qpn(struct uroce_qptable *table)
 {
 	uint32_t slot, qpn, other;
 
 	do {
-		slot = table->next++ & table->mask;
+		slot = table->next++ * SPREAD & table->mask;
 		if (qpn_at(table, slot) != 0)
 			continue;
 		qpn = (++table->slots[slot].generation << table->slots_log2 | slot) &
@@ -85,8 +89,18 @@ static int place_explicit(struct uroce_qptable *table, uint32_t qpn, uint32_t *s
 	return -ENOMEM;
 }
 
-int uroce_qptable_add(
-	struct uroce_qptable *table, uint32_t *qpn, struct uroce_qp *qp, uint32_t owner)
+static void lock(struct uroce_qptable *table)
+{
+	while (atomic_flag_test_and_set_explicit(&table->busy, memory_order_acquire))
+		;
+}
+
+static void unlock(struct uroce_qptable *table)
+{
+	atomic_flag_clear_explicit(&table->busy, memory_order_release);
+}
+
+static int add(struct uroce_qptable *table, uint32_t *qpn, struct uroce_qp *qp, uint32_t owner)
 {
 	uint32_t slot;
 	int err = 0;
@@ -108,14 +122,27 @@ int uroce_qptable_add(
 	return 0;
 }
 
+int uroce_qptable_add(
+	struct uroce_qptable *table, uint32_t *qpn, struct uroce_qp *qp, uint32_t owner)
+{
+	int err;
+
+	lock(table);
+	err = add(table, qpn, qp, owner);
+	unlock(table);
+	return err;
+}
+
 void uroce_qptable_remove(struct uroce_qptable *table, uint32_t qpn)
 {
 	uint32_t slot;
 
-	if (!find_slot(table, qpn, &slot))
-		return;
-	atomic_store_explicit(&table->slots[slot].qpn, 0, memory_order_release);
-	table->used--;
+	lock(table);
+	if (find_slot(table, qpn, &slot)) {
+		atomic_store_explicit(&table->slots[slot].qpn, 0, memory_order_release);
+		table->used--;
+	}
+	unlock(table);
 }
 
 bool uroce_qptable_find(

@@ -7,8 +7,8 @@
  * lie up to 16 slots further. A number that was used comes back only after all other slots and
  * then with another generation, so late frames of a dead connection find nobody.
  *
- * Threads: add and remove are for one thread at a time; find is for any thread at any time. A
- * core dereferences only queue pairs of its own; of others it uses the owner.
+ * Threads: all calls are for any thread at any time; add and remove wait for each other, find for
+ * nobody. A core dereferences only queue pairs of its own; of others it uses the owner.
  */
 #ifndef UROCE_QPTABLE_H
 #define UROCE_QPTABLE_H
@@ -32,6 +32,7 @@ struct uroce_qptable {
 	uint32_t mask;
 	uint32_t used;
 	uint32_t next;		/* slot to try next when drawing a number */
+	atomic_flag busy;	/* add and remove, one at a time */
 	_Atomic uint32_t reach; /* how far from its home any number lies */
 };
 

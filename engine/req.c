@@ -195,6 +195,8 @@ void uroce_req_rewind(struct uroce_core *core, struct uroce_qp *qp, uint64_t now
 	req->at_pkt = 0;
 	req->reads_out = 0;
 	req->unasked_pkts = 0;
+	/* What cannot be sent is met again when the cursor comes back to it. */
+	req->failed = false;
 	uroce_req_catch_up(qp);
 	uroce_core_wake_requests(core, qp);
 }

@@ -91,7 +91,7 @@ static inline void uroce_ring_publish(struct uroce_ring *ring)
 
 /*
  * The same, ordered before every later load of this thread: for a producer that then looks at a
- * flag which its consumer clears before it looks at the tail (the doorbell, see sched.h).
+ * flag which its consumer clears before it looks at the tail (the doorbell, see ready.h).
  */
 static inline void uroce_ring_publish_seq(struct uroce_ring *ring)
 {

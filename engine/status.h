@@ -110,6 +110,13 @@ enum uroce_qp_attr_mask {
 	UROCE_QP_ATTR_DEST_QPN = 1 << 20,
 };
 
+/* What is done with the invariant CRC of frames. */
+enum uroce_icrc_mode {
+	UROCE_ICRC_VERIFY, /* drop what is wrong; the default */
+	UROCE_ICRC_IGNORE, /* computed when sending, not looked at when receiving */
+	UROCE_ICRC_OFF,	   /* neither: the trailer is sent as zero; for captures and experiments */
+};
+
 /* Things that happen to a queue pair or completion queue and belong to no work request. */
 enum uroce_event_type {
 	UROCE_EVENT_CQ_ERR = 0,	       /* a completion queue overflowed */
@@ -154,7 +161,6 @@ enum uroce_event_type {
 	X(CNP,			false, "congestion notification (no rate control on this queue pair)") \
 	X(PSN_AHEAD,		false, "PSN beyond the expected one: something before it was lost") \
 	X(READ_NOT_REMEMBERED,	false, "duplicate read or atomic that is no longer remembered") \
-	X(ANSWER_BLOCKED,	false, "request after a refusal that is still to be answered") \
 	X(RNR,			false, "no receive was posted; answered with RNR NAK") \
 	X(REQUEST_REFUSED,	false, "request refused; answered with a NAK") \
 	X(GHOST_RESPONSE,	false, "answer to a PSN that is not outstanding") \

@@ -146,16 +146,33 @@ static void receive(struct sim *sim, uint32_t to)
 		free(done[i]);
 }
 
+/* Slots as the configuration has it: so many at once, and the n-th time none at all. */
+static uint32_t offer(struct sim *sim, uint32_t who, struct uroce_slot *slots, uint32_t n)
+{
+	if (++sim->tx_offers == sim->tx_hold)
+		return 0;
+	return uroce_core_tx(&sim->ep[who].core, sim->now_ns, slots, n);
+}
+
 static void turn(struct sim *sim, uint32_t who)
 {
-	struct uroce_core *core = &sim->ep[who].core;
-	uint8_t data[ENDPOINT_FRAME_BYTES];
-	struct uroce_slot slot = {.data = data, .capacity_bytes = sizeof(data)};
+	uint32_t limit = sim->burst ? sim->burst : BURST_MAX;
+	uint32_t at_once = sim->tx_slots ? sim->tx_slots : 1;
+	uint8_t data[BURST_MAX][ENDPOINT_FRAME_BYTES];
+	struct uroce_slot slots[BURST_MAX];
+	uint32_t sent = 0, n, want;
 
 	receive(sim, who);
-	uroce_core_expire(core, sim->now_ns);
-	for (uint32_t i = 0; i < BURST_MAX && uroce_core_tx(core, sim->now_ns, &slot, 1) == 1; i++)
-		transmit(sim, who, slot.data, slot.bytes);
+	uroce_core_expire(&sim->ep[who].core, sim->now_ns);
+	for (uint32_t i = 0; i < at_once; i++)
+		slots[i] = (struct uroce_slot){.data = data[i], .capacity_bytes = sizeof(data[i])};
+	do {
+		want = limit - sent < at_once ? limit - sent : at_once;
+		n = want ? offer(sim, who, slots, want) : 0;
+		for (uint32_t i = 0; i < n; i++)
+			transmit(sim, who, slots[i].data, slots[i].bytes);
+		sent += n;
+	} while (n > 0 && n == want);
 }
 
 static bool has_work(struct sim *sim)

@@ -47,7 +47,10 @@ struct sim {
 	uint64_t busy_until_ns[2];
 	struct sim_frame *queue[SIM_QUEUE_FRAMES * 2];
 	uint32_t queued;
-	uint32_t burst; /* frames per turn at most; 0: 32 */
+	uint32_t burst;	   /* frames per turn and direction at most; 0: 32 */
+	uint32_t tx_slots; /* slots offered per call; 0: 1 */
+	uint64_t tx_hold;  /* the n-th offer of slots (from 1) offers none; 0: never */
+	uint64_t tx_offers;
 };
 
 /* Endpoints 0 and 1, connected to each other. Conf entries may be NULL for the defaults. */

@@ -191,7 +191,7 @@ bool endpoint_post_send(struct endpoint *ep, const struct endpoint_wr *wr)
 		for (uint32_t i = 0; i < wr->num_segs; i++)
 			uroce_send_wqe_segs(wqe)[i] =
 				(struct uroce_seg){(uintptr_t)(ep->mem + wr->segs[i].offset),
-					wr->segs[i].bytes, ep->key};
+					wr->segs[i].bytes, wr->lkey ? wr->lkey : ep->key};
 	}
 	uroce_ring_advance(&ep->qp->send_ring);
 	uroce_ring_publish_seq(&ep->qp->send_ring);
@@ -230,7 +230,7 @@ uint32_t endpoint_register(struct endpoint *ep, size_t offset, size_t bytes, uin
 		.bytes = bytes};
 	uint32_t key;
 
-	MUST(uroce_mr_register(&ep->mrs, &attr, 42 + offset + bytes, &key) == 0);
+	MUST(uroce_mr_table_add(&ep->mrs, &attr, 42 + offset + bytes, &key) == 0);
 	return key;
 }
 

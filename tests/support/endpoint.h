@@ -78,6 +78,7 @@ struct endpoint_wr {
 		size_t offset;
 		uint32_t bytes;
 	} segs[16];
+	uint32_t lkey; /* 0: ep->key */
 	uint32_t imm;
 	uint64_t remote_addr;
 	uint32_t rkey;

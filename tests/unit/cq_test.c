@@ -41,11 +41,6 @@ static void stop(void)
 	cq = NULL;
 }
 
-static bool push_full(uint32_t worker, struct uroce_cqe cqe, bool *fire)
-{
-	return uroce_cq_push(cq, worker, &cqe, fire);
-}
-
 static struct uroce_cqe completion(uint64_t wr_id)
 {
 	return (struct uroce_cqe){.wr_id = wr_id, .queue = &queue};
@@ -54,8 +49,9 @@ static struct uroce_cqe completion(uint64_t wr_id)
 /* Pushes without interest in arming. */
 static bool push(uint32_t worker, uint64_t wr_id)
 {
+	struct uroce_cqe cqe = completion(wr_id);
 	bool fire = true;
-	bool fits = push_full(worker, completion(wr_id), &fire);
+	bool fits = uroce_cq_push(cq, worker, &cqe, &fire);
 
 	CU_ASSERT_FALSE(fire);
 	return fits;
@@ -69,12 +65,19 @@ static uint64_t pop_one(void)
 	return uroce_cq_pop(cq, &cqe, 1) ? cqe.wr_id : UINT64_MAX;
 }
 
-static bool fires(struct uroce_cqe cqe)
+static bool fires_with(const struct uroce_cqe *cqe)
 {
 	bool fire = false;
 
-	CU_ASSERT_TRUE(push_full(0, cqe, &fire));
+	CU_ASSERT_TRUE(uroce_cq_push(cq, 0, cqe, &fire));
 	return fire;
+}
+
+static bool fires(uint64_t wr_id)
+{
+	struct uroce_cqe cqe = completion(wr_id);
+
+	return fires_with(&cqe);
 }
 
 static void a_new_queue_is_empty_and_not_armed(void)
@@ -84,7 +87,7 @@ static void a_new_queue_is_empty_and_not_armed(void)
 	start(4, 2);
 	CU_ASSERT_EQUAL(uroce_cq_pop(cq, out, 4), 0);
 	CU_ASSERT_EQUAL(atomic_load(&cq->overrun), 0);
-	CU_ASSERT_FALSE(fires(completion(1)));
+	CU_ASSERT_FALSE(fires(1));
 	stop();
 }
 
@@ -106,7 +109,7 @@ static void a_completion_comes_out_as_it_went_in(void)
 	bool fire;
 
 	start(1, 1);
-	CU_ASSERT_TRUE(push_full(0, in, &fire));
+	CU_ASSERT_TRUE(uroce_cq_push(cq, 0, &in, &fire));
 	CU_ASSERT_EQUAL(uroce_cq_pop(cq, &out, 1), 1);
 	CU_ASSERT_EQUAL(out.wr_id, in.wr_id);
 	CU_ASSERT_EQUAL(out.status, in.status);
@@ -139,6 +142,7 @@ static void a_poll_takes_no_more_than_asked_for_and_keeps_the_order(void)
 
 static void a_full_queue_refuses_and_reports_the_overrun(void)
 {
+	struct uroce_cqe cqe = completion(99);
 	bool fire = true;
 
 	for (uint32_t capacity = 1; capacity <= 9; capacity++) {
@@ -147,7 +151,7 @@ static void a_full_queue_refuses_and_reports_the_overrun(void)
 			CU_ASSERT_TRUE(push(0, i));
 		CU_ASSERT_EQUAL(atomic_load(&cq->overrun), 0);
 		uroce_cq_arm(cq, false);
-		CU_ASSERT_FALSE(push_full(0, completion(99), &fire));
+		CU_ASSERT_FALSE(uroce_cq_push(cq, 0, &cqe, &fire));
 		CU_ASSERT_FALSE(fire);
 		CU_ASSERT_EQUAL(atomic_load(&cq->overrun), 1);
 		for (uint32_t i = 0; i < capacity; i++)
@@ -226,9 +230,9 @@ static void an_arm_fires_once(void)
 {
 	start(8, 1);
 	CU_ASSERT_FALSE(uroce_cq_arm(cq, false));
-	CU_ASSERT_TRUE(fires(completion(1)));
-	CU_ASSERT_FALSE(fires(completion(2)));
-	CU_ASSERT_FALSE(fires(completion(3)));
+	CU_ASSERT_TRUE(fires(1));
+	CU_ASSERT_FALSE(fires(2));
+	CU_ASSERT_FALSE(fires(3));
 	stop();
 }
 
@@ -237,20 +241,21 @@ static void arming_twice_fires_once(void)
 	start(8, 1);
 	CU_ASSERT_FALSE(uroce_cq_arm(cq, false));
 	CU_ASSERT_FALSE(uroce_cq_arm(cq, false));
-	CU_ASSERT_TRUE(fires(completion(1)));
-	CU_ASSERT_FALSE(fires(completion(2)));
+	CU_ASSERT_TRUE(fires(1));
+	CU_ASSERT_FALSE(fires(2));
 	stop();
 }
 
 static void an_arm_fires_for_whichever_worker_is_first(void)
 {
+	struct uroce_cqe cqe = completion(1);
 	bool fire;
 
 	start(8, 3);
 	CU_ASSERT_FALSE(uroce_cq_arm(cq, false));
-	CU_ASSERT_TRUE(push_full(2, completion(1), &fire));
+	CU_ASSERT_TRUE(uroce_cq_push(cq, 2, &cqe, &fire));
 	CU_ASSERT_TRUE(fire);
-	CU_ASSERT_TRUE(push_full(0, completion(2), &fire));
+	CU_ASSERT_TRUE(uroce_cq_push(cq, 0, &cqe, &fire));
 	CU_ASSERT_FALSE(fire);
 	stop();
 }
@@ -261,13 +266,13 @@ static void arming_a_queue_with_completions_says_so_and_does_not_arm(void)
 		start(8, 2);
 		CU_ASSERT_TRUE(push(worker, 1));
 		CU_ASSERT_TRUE(uroce_cq_arm(cq, false));
-		CU_ASSERT_FALSE(fires(completion(2)));
+		CU_ASSERT_FALSE(fires(2));
 		CU_ASSERT_TRUE(uroce_cq_arm(cq, true));
-		CU_ASSERT_FALSE(fires(completion(3)));
+		CU_ASSERT_FALSE(fires(3));
 		while (pop_one() != UINT64_MAX)
 			;
 		CU_ASSERT_FALSE(uroce_cq_arm(cq, false));
-		CU_ASSERT_TRUE(fires(completion(4)));
+		CU_ASSERT_TRUE(fires(4));
 	}
 	stop();
 }
@@ -279,10 +284,10 @@ static void a_solicited_arm_waits_for_a_solicited_completion(void)
 	solicited.solicited = true;
 	start(8, 1);
 	CU_ASSERT_FALSE(uroce_cq_arm(cq, true));
-	CU_ASSERT_FALSE(fires(completion(1)));
-	CU_ASSERT_FALSE(fires(completion(2)));
-	CU_ASSERT_TRUE(fires(solicited));
-	CU_ASSERT_FALSE(fires(solicited));
+	CU_ASSERT_FALSE(fires(1));
+	CU_ASSERT_FALSE(fires(2));
+	CU_ASSERT_TRUE(fires_with(&solicited));
+	CU_ASSERT_FALSE(fires_with(&solicited));
 	stop();
 }
 
@@ -298,8 +303,8 @@ static void every_error_fires_a_solicited_arm(void)
 		start(8, 1);
 		error.status = errors[i];
 		CU_ASSERT_FALSE(uroce_cq_arm(cq, true));
-		CU_ASSERT_TRUE(fires(error));
-		CU_ASSERT_FALSE(fires(error));
+		CU_ASSERT_TRUE(fires_with(&error));
+		CU_ASSERT_FALSE(fires_with(&error));
 	}
 	stop();
 }
@@ -309,7 +314,7 @@ static void an_arm_for_any_completion_replaces_a_solicited_one(void)
 	start(8, 1);
 	CU_ASSERT_FALSE(uroce_cq_arm(cq, true));
 	CU_ASSERT_FALSE(uroce_cq_arm(cq, false));
-	CU_ASSERT_TRUE(fires(completion(1)));
+	CU_ASSERT_TRUE(fires(1));
 	stop();
 }
 
@@ -327,7 +332,7 @@ static void polling_a_completion_frees_the_slots_behind_it(void)
 	}
 	uroce_ring_publish(&queue);
 	cqe.queue_head = 3; /* one signalled send that covers two unsignalled ones */
-	CU_ASSERT_TRUE(push_full(0, cqe, &fire));
+	CU_ASSERT_TRUE(uroce_cq_push(cq, 0, &cqe, &fire));
 	CU_ASSERT_PTR_NULL(uroce_ring_reserve(&queue));
 	CU_ASSERT_EQUAL(uroce_cq_pop(cq, &out, 1), 1);
 	for (int i = 0; i < 3; i++) {
@@ -353,7 +358,7 @@ static void purging_forgets_one_queues_completions_and_keeps_the_others_in_order
 			if (i % 2)
 				cqe.queue = &gone;
 			cqe.queue_head = 5;
-			CU_ASSERT_TRUE(push_full(worker, cqe, &fire));
+			CU_ASSERT_TRUE(uroce_cq_push(cq, worker, &cqe, &fire));
 		}
 	uroce_cq_purge(cq, &gone);
 	CU_ASSERT_EQUAL(uroce_cq_pop(cq, out, 8), 6);
@@ -455,7 +460,7 @@ static void a_queues_slot_is_freed_only_after_the_completions_own(void)
 	uroce_ring_init(watched, queue_entries, sizeof(queue_entries[0]), 1);
 	cqe.queue = watched;
 	cqe.queue_head = 1;
-	CU_ASSERT_TRUE(push_full(0, cqe, &fire));
+	CU_ASSERT_TRUE(uroce_cq_push(cq, 0, &cqe, &fire));
 	CU_ASSERT_EQUAL_FATAL(sigaction(SIGSEGV, &act, &before), 0);
 	mprotect(watched, (size_t)page_bytes, PROT_READ);
 	CU_ASSERT_EQUAL(uroce_cq_pop(cq, &out, 1), 1);

@@ -63,8 +63,8 @@ static void every_length_and_header_length_agrees_with_the_reference(void)
 
 			datagram[0] = (uint8_t)(0x40 | words);
 			exact = frame_exact(datagram, bytes);
-			wrong += uroce_icrc_ipv4(exact, words * 4, rest) !=
-				frame_icrc(exact, bytes);
+			wrong +=
+				uroce_icrc_ipv4(exact, words * 4, rest) != frame_icrc(exact, bytes);
 			wrong += memcmp(exact, datagram, bytes) != 0;
 			frame_free(exact, bytes);
 		}
@@ -78,8 +78,8 @@ static void a_payload_of_the_largest_mtu_agrees_with_the_reference(void)
 	for (uint32_t i = 0; i < sizeof(datagram); i++)
 		datagram[i] = (uint8_t)(i ^ i >> 8);
 	datagram[0] = 0x45;
-	CU_ASSERT_EQUAL(uroce_icrc_ipv4(datagram, 20, 16 + 4096),
-		frame_icrc(datagram, sizeof(datagram)));
+	CU_ASSERT_EQUAL(
+		uroce_icrc_ipv4(datagram, 20, 16 + 4096), frame_icrc(datagram, sizeof(datagram)));
 }
 
 /* For 0 to 67 payload bytes the trailer lies behind 0 to 3 pad bytes, and covers them. */
@@ -163,8 +163,8 @@ static void every_other_bit_of_the_datagram_matters(void)
 		for (uint32_t at = AT_IP; at < covered; at++)
 			for (uint32_t bit = 0; bit < 8 && !routers_may_change(at); bit++) {
 				frame[at] ^= (uint8_t)(1u << bit);
-				unnoticed += uroce_icrc_ipv4(frame + AT_IP, 20,
-						     covered - AT_EXT) == literal->icrc;
+				unnoticed += uroce_icrc_ipv4(frame + AT_IP, 20, covered - AT_EXT) ==
+					literal->icrc;
 				frame[at] ^= (uint8_t)(1u << bit);
 			}
 	}

@@ -43,7 +43,7 @@ static struct uroce_mr_attr region(uint64_t addr, uint64_t bytes)
 
 static int add(const struct uroce_mr_attr *attr, uint32_t *key)
 {
-	return uroce_mr_register(&table, attr, random_next(&seed), key);
+	return uroce_mr_table_add(&table, attr, random_next(&seed), key);
 }
 
 static uint32_t added(struct uroce_mr_attr attr)
@@ -93,8 +93,8 @@ static void a_range_is_inside_or_refused_to_the_byte(void)
 			for (int64_t to = from + 1; to <= from + 108; to++) {
 				bool inside = from >= 0 && to <= 100;
 
-				CU_ASSERT_EQUAL(ask(key, base + (uint64_t)from,
-							(uint64_t)(to - from)),
+				CU_ASSERT_EQUAL(
+					ask(key, base + (uint64_t)from, (uint64_t)(to - from)),
 					inside ? UROCE_MR_OK : UROCE_MR_RANGE);
 			}
 	}
@@ -162,8 +162,7 @@ static void every_right_asked_for_must_have_been_given(void)
 		for (uint32_t asked = 0; asked < 16; asked++) {
 			uint8_t *ptr = NULL;
 
-			CU_ASSERT_EQUAL(
-				uroce_mr_resolve(&table, PD, key, 0x10000, 8, asked, &ptr),
+			CU_ASSERT_EQUAL(uroce_mr_resolve(&table, PD, key, 0x10000, 8, asked, &ptr),
 				(asked & given) == asked ? UROCE_MR_OK : UROCE_MR_NO_RIGHT);
 			CU_ASSERT_EQUAL(ptr != NULL, (asked & given) == asked);
 		}
@@ -203,7 +202,7 @@ static void key_zero_finds_nothing_in_an_empty_table(void)
 	start();
 	for (uint32_t key = 0; key < 1024; key++)
 		CU_ASSERT_EQUAL(ask(key, 0, 1), UROCE_MR_NO_KEY);
-	CU_ASSERT_EQUAL(uroce_mr_deregister(&table, 0), -ENOENT);
+	CU_ASSERT_EQUAL(uroce_mr_table_remove(&table, 0), -ENOENT);
 }
 
 static void a_deregistered_key_finds_nothing_and_cannot_go_twice(void)
@@ -213,10 +212,10 @@ static void a_deregistered_key_finds_nothing_and_cannot_go_twice(void)
 	start();
 	key = added(region(0x10000, 100));
 	other = added(region(0x20000, 100));
-	CU_ASSERT_EQUAL(uroce_mr_deregister(&table, key ^ 1), -ENOENT);
-	CU_ASSERT_EQUAL(uroce_mr_deregister(&table, key), 0);
+	CU_ASSERT_EQUAL(uroce_mr_table_remove(&table, key ^ 1), -ENOENT);
+	CU_ASSERT_EQUAL(uroce_mr_table_remove(&table, key), 0);
 	CU_ASSERT_EQUAL(ask(key, 0x10000, 8), UROCE_MR_NO_KEY);
-	CU_ASSERT_EQUAL(uroce_mr_deregister(&table, key), -ENOENT);
+	CU_ASSERT_EQUAL(uroce_mr_table_remove(&table, key), -ENOENT);
 	CU_ASSERT_EQUAL(ask(other, 0x20000, 8), UROCE_MR_OK);
 }
 
@@ -239,7 +238,7 @@ static void the_tag_changes_whenever_a_slot_is_used_again(void)
 		}
 		seen[slot] = true;
 		last_tag[slot] = key & 0xff;
-		CU_ASSERT_EQUAL_FATAL(uroce_mr_deregister(&table, key), 0);
+		CU_ASSERT_EQUAL_FATAL(uroce_mr_table_remove(&table, key), 0);
 	}
 	CU_ASSERT_TRUE(reuses > 900);
 }
@@ -251,9 +250,9 @@ static void a_remembered_key_does_not_open_the_next_region_of_the_same_index(voi
 	uint32_t first = 0, second = 0;
 
 	start();
-	CU_ASSERT_EQUAL_FATAL(uroce_mr_register(&table, &attr, 99, &first), 0);
-	CU_ASSERT_EQUAL_FATAL(uroce_mr_deregister(&table, first), 0);
-	CU_ASSERT_EQUAL_FATAL(uroce_mr_register(&table, &attr, 99, &second), 0);
+	CU_ASSERT_EQUAL_FATAL(uroce_mr_table_add(&table, &attr, 99, &first), 0);
+	CU_ASSERT_EQUAL_FATAL(uroce_mr_table_remove(&table, first), 0);
+	CU_ASSERT_EQUAL_FATAL(uroce_mr_table_add(&table, &attr, 99, &second), 0);
 	CU_ASSERT_EQUAL(first >> 8, second >> 8);
 	CU_ASSERT_NOT_EQUAL(first, second);
 	CU_ASSERT_EQUAL(ask(first, 0x10000, 8), UROCE_MR_NO_KEY);
@@ -273,10 +272,10 @@ static void the_table_takes_half_of_its_slots(void)
 	for (uint32_t i = 0; i < NUM_SLOTS / 2; i++) {
 		CU_ASSERT_EQUAL(ask(keys[i], 0x10000 + i, 100), UROCE_MR_OK);
 		for (uint32_t j = 0; j < i; j++)
-			CU_ASSERT_NOT_EQUAL(keys[i] >> 8 & (NUM_SLOTS - 1),
-				keys[j] >> 8 & (NUM_SLOTS - 1));
+			CU_ASSERT_NOT_EQUAL(
+				keys[i] >> 8 & (NUM_SLOTS - 1), keys[j] >> 8 & (NUM_SLOTS - 1));
 	}
-	CU_ASSERT_EQUAL(uroce_mr_deregister(&table, keys[5]), 0);
+	CU_ASSERT_EQUAL(uroce_mr_table_remove(&table, keys[5]), 0);
 	attr.key = 0;
 	CU_ASSERT_EQUAL(add(&attr, &key), 0);
 	CU_ASSERT_EQUAL(add(&attr, &key), -ENOMEM);
@@ -361,7 +360,7 @@ static void different_seeds_give_different_indexes(void)
 
 		start();
 		/* neighbours in, strangers out */
-		CU_ASSERT_EQUAL_FATAL(uroce_mr_register(&table, &attr, 1000 + i, &key), 0);
+		CU_ASSERT_EQUAL_FATAL(uroce_mr_table_add(&table, &attr, 1000 + i, &key), 0);
 		indexes[i] = key >> 8;
 		set |= indexes[i];
 		clear |= ~indexes[i];
@@ -386,7 +385,7 @@ static void the_first_tag_of_a_slot_is_not_known_beforehand(void)
 		uint32_t key = 0;
 
 		start();
-		CU_ASSERT_EQUAL_FATAL(uroce_mr_register(&table, &attr, i, &key), 0);
+		CU_ASSERT_EQUAL_FATAL(uroce_mr_table_add(&table, &attr, i, &key), 0);
 		different += !seen[key & 0xff];
 		seen[key & 0xff] = true;
 	}

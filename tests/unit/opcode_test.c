@@ -138,8 +138,7 @@ static void each_opcode_has_its_headers_and_no_other(void)
 static void receives_are_taken_by_sends_at_first_and_by_writes_at_the_immediate(void)
 {
 	for (int i = 0; i < NUM_LINES; i++)
-		CU_ASSERT_EQUAL(
-			uroce_opcodes[lines[i].number].takes_receive, lines[i].receive);
+		CU_ASSERT_EQUAL(uroce_opcodes[lines[i].number].takes_receive, lines[i].receive);
 }
 
 static void all_other_numbers_have_an_empty_row(void)

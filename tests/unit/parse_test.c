@@ -214,6 +214,12 @@ static void flags_numbers_and_partition_are_read_whatever_their_value(void)
 	CU_ASSERT_EQUAL(pkt.pkey, 1);
 	CU_ASSERT_EQUAL(pkt.dqpn, 0);
 	CU_ASSERT_EQUAL(pkt.psn, 0);
+	/* each bit beside the event bit alone */
+	for (uint32_t bit = 4; bit < 8; bit++) {
+		frame[AT_BTH + 1] = (uint8_t)(1u << bit);
+		accept_frame(frame, bytes);
+		CU_ASSERT_EQUAL(pkt.solicited, bit == 7);
+	}
 	forget();
 }
 

@@ -77,8 +77,8 @@ static void differences_are_signed_and_shortest(void)
 
 	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++)
 		for (int turn = 0; turn < NUM_TURNS; turn++)
-			CU_ASSERT_EQUAL(uroce_psn_diff(turned(lines[i].a, turn),
-						turned(lines[i].b, turn)),
+			CU_ASSERT_EQUAL(
+				uroce_psn_diff(turned(lines[i].a, turn), turned(lines[i].b, turn)),
 				lines[i].diff);
 }
 
@@ -104,8 +104,8 @@ static void before_is_the_half_circle_behind(void)
 
 	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++)
 		for (int turn = 0; turn < NUM_TURNS; turn++)
-			CU_ASSERT_EQUAL(uroce_psn_before(turned(lines[i].a, turn),
-						turned(lines[i].b, turn)),
+			CU_ASSERT_EQUAL(uroce_psn_before(
+						turned(lines[i].a, turn), turned(lines[i].b, turn)),
 				lines[i].before);
 }
 

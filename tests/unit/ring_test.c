@@ -180,8 +180,7 @@ static void an_index_finds_its_entry_whatever_the_stride(void)
 
 	uroce_ring_init(&ring, wide, 192, 5);
 	for (uint32_t i = 0; i < 20; i++)
-		CU_ASSERT_PTR_EQUAL(
-			uroce_ring_entry(&ring, i), wide + (size_t)(i % 8) * 192);
+		CU_ASSERT_PTR_EQUAL(uroce_ring_entry(&ring, i), wide + (size_t)(i % 8) * 192);
 	CU_ASSERT_PTR_EQUAL(uroce_ring_entry(&ring, UINT32_MAX), wide + 7 * 192);
 }
 

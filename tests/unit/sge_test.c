@@ -48,7 +48,7 @@ static void add_region(uint32_t key, uint32_t pd, uint64_t addr, uint8_t *ptr, u
 		.access = access};
 	uint32_t got;
 
-	CU_ASSERT_EQUAL_FATAL(uroce_mr_register(&table, &attr, 1, &got), 0);
+	CU_ASSERT_EQUAL_FATAL(uroce_mr_table_add(&table, &attr, 1, &got), 0);
 }
 
 static void start(void)
@@ -80,8 +80,7 @@ static void start(void)
 		memory[0][i] = (uint8_t)(i * 7 + 1);
 		memory[1][i] = (uint8_t)(i * 11 + 128);
 	}
-	list = (struct uroce_sge_list){
-		.mrs = &table, .segs = segs, .num_segs = NUM_SEGS, .pd = PD};
+	list = (struct uroce_sge_list){.mrs = &table, .segs = segs, .num_segs = NUM_SEGS, .pd = PD};
 }
 
 static void every_offset_and_length_is_gathered_from_the_right_places(void)
@@ -238,8 +237,7 @@ static void a_range_that_ends_outside_its_region_is_refused(void)
 	uint8_t message[32];
 
 	start();
-	segs[0] = (struct uroce_seg){
-		.addr = ADDR_A + REGION_BYTES - 8, .bytes = 16, .lkey = KEY_A};
+	segs[0] = (struct uroce_seg){.addr = ADDR_A + REGION_BYTES - 8, .bytes = 16, .lkey = KEY_A};
 	list.num_segs = 1;
 	CU_ASSERT_EQUAL(uroce_sge_gather(&list, 0, message, 8), UROCE_MR_OK);
 	CU_ASSERT_EQUAL(uroce_sge_gather(&list, 0, message, 9), UROCE_MR_RANGE);
@@ -266,8 +264,8 @@ static void a_list_that_is_too_short_is_out_of_range_and_nothing_is_written(void
 	memset(message, 0xdd, sizeof(message));
 	start();
 	memcpy(before, memory, sizeof(before));
-	CU_ASSERT_EQUAL(uroce_sge_scatter(&list, 0, message, MESSAGE_BYTES + 1, true),
-		UROCE_MR_RANGE);
+	CU_ASSERT_EQUAL(
+		uroce_sge_scatter(&list, 0, message, MESSAGE_BYTES + 1, true), UROCE_MR_RANGE);
 	CU_ASSERT_EQUAL(uroce_sge_scatter(&list, MESSAGE_BYTES, message, 1, true), UROCE_MR_RANGE);
 	CU_ASSERT_EQUAL(uroce_sge_scatter(&list, UINT64_MAX, message, 2, true), UROCE_MR_RANGE);
 	CU_ASSERT_EQUAL(memcmp(memory, before, sizeof(before)), 0);
@@ -300,13 +298,12 @@ static void offsets_beyond_32_bits_are_found(void)
 	uint32_t key;
 
 	start();
-	CU_ASSERT_EQUAL_FATAL(uroce_mr_register(&table, &attr, 1, &key), 0);
+	CU_ASSERT_EQUAL_FATAL(uroce_mr_table_add(&table, &attr, 1, &key), 0);
 	segs[0] = (struct uroce_seg){.addr = 0x1000, .bytes = UINT32_MAX, .lkey = key};
 	segs[1] = segs[0];
 	segs[2] = (struct uroce_seg){.addr = ADDR_A + 40, .bytes = 4, .lkey = KEY_A};
 	list.num_segs = 3;
-	CU_ASSERT_EQUAL(
-		uroce_sge_gather(&list, UINT64_C(2) * UINT32_MAX + 1, got, 2), UROCE_MR_OK);
+	CU_ASSERT_EQUAL(uroce_sge_gather(&list, UINT64_C(2) * UINT32_MAX + 1, got, 2), UROCE_MR_OK);
 	CU_ASSERT_EQUAL(memcmp(got, memory[0] + 41, 2), 0);
 }
 

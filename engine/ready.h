@@ -20,8 +20,8 @@
  * one for responses, so a peer that asks for much cannot starve what we ask for. The cost of a turn
  * depends on the flows that are ready, never on how many queue pairs exist.
  */
-#ifndef UROCE_SCHED_H
-#define UROCE_SCHED_H
+#ifndef UROCE_READY_H
+#define UROCE_READY_H
 
 #include <stdatomic.h>
 #include <stdbool.h>

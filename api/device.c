@@ -1,0 +1,324 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Devices: opening, closing, asking.
+ *
+ * Everything that a device will ever need is allocated here, so that the data path never has to.
+ */
+#include "device.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "eal.h"
+#include "log.h"
+
+enum {
+	QPS_DEFAULT = 1024,
+	MRS_DEFAULT = 1024,
+	DESCS_DEFAULT = 1024,
+	MBUFS_DEFAULT = 8192,
+	MTU_DEFAULT = 4096,
+	QPS_MAX = 1 << 20,
+	MRS_MAX = 1 << 22,
+};
+
+int uroce_eal_init_embedded(unsigned int num_ports)
+{
+	return uroce_glue_eal_init(num_ports);
+}
+
+/* ---- opening ---- */
+
+static int take_conf(struct uroce_device *dev, const struct uroce_device_conf *conf)
+{
+	struct uroce_device_conf *c = &dev->conf;
+
+	*c = *conf;
+	if (!conf->addr || uroce_parse_ipv4(conf->addr, &dev->ip) != 0) {
+		UROCE_LOG(ERR, "\"%s\" is not an IPv4 address like 192.0.2.1/24\n",
+			conf->addr ? conf->addr : "(none)");
+		return -EINVAL;
+	}
+	c->addr = NULL; /* the caller's */
+	c->num_workers = c->num_workers ? c->num_workers : 1;
+	c->max_qps = c->max_qps ? c->max_qps : QPS_DEFAULT;
+	c->max_mrs = c->max_mrs ? c->max_mrs : MRS_DEFAULT;
+	c->rx_descs = c->rx_descs ? c->rx_descs : DESCS_DEFAULT;
+	c->tx_descs = c->tx_descs ? c->tx_descs : DESCS_DEFAULT;
+	c->num_mbufs = c->num_mbufs ? c->num_mbufs : MBUFS_DEFAULT;
+	c->mtu_bytes = c->mtu_bytes ? c->mtu_bytes : MTU_DEFAULT;
+	if (c->num_workers > UROCE_WORKERS_MAX || c->max_qps > QPS_MAX || c->max_mrs > MRS_MAX ||
+		c->icrc_mode > UROCE_ICRC_OFF)
+		return -EINVAL;
+	return 0;
+}
+
+static int allocate_tables(struct uroce_device *dev)
+{
+	/* Half empty, so that a free slot is found at once. */
+	uint32_t mrs = uroce_ring_round_up(2 * dev->conf.max_mrs);
+	uint32_t qps = uroce_ring_round_up(2 * dev->conf.max_qps * dev->conf.num_workers);
+	uint32_t log2 = (uint32_t)__builtin_ctz(qps);
+
+	dev->mr_slots = uroce_allocate(mrs * sizeof(*dev->mr_slots));
+	dev->qp_slots = uroce_allocate(qps * sizeof(*dev->qp_slots));
+	dev->workers = uroce_allocate(dev->conf.num_workers * sizeof(*dev->workers));
+	if (!dev->mr_slots || !dev->qp_slots || !dev->workers)
+		return -ENOMEM;
+	uroce_mr_table_init(&dev->mrs, dev->mr_slots, mrs);
+	uroce_qptable_init(&dev->qptable, dev->qp_slots, log2, (uint32_t)uroce_random64());
+	return 0;
+}
+
+static void free_device(struct uroce_device *dev)
+{
+	for (unsigned int i = 0; dev->workers && i < dev->conf.num_workers; i++)
+		uroce_worker_fini(&dev->workers[i]);
+	uroce_path_free_all(dev);
+	pthread_mutex_destroy(&dev->lock);
+	free(dev->workers);
+	free(dev->qp_slots);
+	free(dev->mr_slots);
+	free(dev);
+}
+
+/* A device with tables and nothing that moves frames yet. */
+static int create(const struct uroce_device_conf *conf, struct uroce_device **out)
+{
+	struct uroce_device *dev = uroce_allocate(sizeof(*dev));
+	int err;
+
+	if (!dev)
+		return -ENOMEM;
+	pthread_mutex_init(&dev->lock, NULL);
+	err = take_conf(dev, conf);
+	if (!err)
+		err = allocate_tables(dev);
+	if (err) {
+		free_device(dev);
+		return err;
+	}
+	*out = dev;
+	return 0;
+}
+
+/* The workers, once address and MTU are known. */
+static int start_workers(struct uroce_device *dev)
+{
+	dev->num_workers = dev->conf.num_workers;
+	for (unsigned int i = 0; i < dev->num_workers; i++) {
+		int err = uroce_worker_init(&dev->workers[i], dev, i);
+
+		if (err)
+			return err;
+		dev->telemetry.cores[i] = &dev->workers[i].core;
+	}
+	dev->telemetry.lock = &dev->lock;
+	dev->telemetry.qptable = &dev->qptable;
+	dev->telemetry.num_cores = dev->num_workers;
+	return 0;
+}
+
+static int open_port(struct uroce_device *dev)
+{
+	const struct uroce_device_conf *c = &dev->conf;
+	struct uroce_port_conf port_conf = {.port_id = c->port_id,
+		.num_queues = c->num_workers,
+		.host_owned = c->host_owns_port,
+		.promiscuous = c->promiscuous,
+		.rx_descs = c->rx_descs,
+		.tx_descs = c->tx_descs,
+		.num_mbufs = c->num_mbufs,
+		.mtu_bytes = c->mtu_bytes};
+	int err = uroce_port_open(&dev->port, &port_conf);
+
+	if (err)
+		return err;
+	dev->has_port = true;
+	if (!c->host_owns_port && dev->port.num_queues < c->num_workers) {
+		UROCE_LOG(ERR, "port %u has %u queues: not enough for %u workers\n", c->port_id,
+			dev->port.num_queues, c->num_workers);
+		return -EINVAL;
+	}
+	memcpy(dev->mac, dev->port.mac, sizeof(dev->mac));
+	dev->active_mtu_bytes = dev->port.active_mtu_bytes;
+	return uroce_steer_init(&dev->steer, c->port_id, c->num_workers);
+}
+
+static void attach_pollers(struct uroce_device *dev)
+{
+	for (unsigned int i = 0; i < dev->num_workers; i++) {
+		struct uroce_worker *worker = &dev->workers[i];
+
+		uroce_poller_init(&worker->poller, &dev->port, &dev->steer, (uint16_t)i);
+		worker->ops = &uroce_poller_link;
+		worker->link = &worker->poller;
+		dev->telemetry.pollers[i] = &worker->poller;
+	}
+	dev->telemetry.port = &dev->port;
+}
+
+int uroce_device_open(const struct uroce_device_conf *conf, struct uroce_device **out)
+{
+	struct uroce_device *dev;
+	int err;
+
+	if (!uroce_glue_eal_is_ready()) {
+		UROCE_LOG(ERR,
+			"EAL is not initialised: call rte_eal_init, or "
+			"uroce_eal_init_embedded, before opening a device\n");
+		return -ENODEV;
+	}
+	if (uroce_telemetry_has_port(conf->port_id)) {
+		UROCE_LOG(ERR, "port %u has an endpoint already\n", conf->port_id);
+		return -EBUSY;
+	}
+	err = create(conf, &dev);
+	if (err)
+		return err;
+	err = open_port(dev);
+	if (!err)
+		err = start_workers(dev);
+	if (err) {
+		if (dev->has_port)
+			uroce_port_close(&dev->port);
+		free_device(dev);
+		return err;
+	}
+	attach_pollers(dev);
+	uroce_telemetry_add(&dev->telemetry);
+	*out = dev;
+	return 0;
+}
+
+int uroce_device_open_link(const struct uroce_device_conf *conf, const uint8_t mac[6],
+	uint16_t active_mtu_bytes, const struct uroce_link_ops *ops, void **links,
+	struct uroce_device **out)
+{
+	struct uroce_device *dev;
+	int err = create(conf, &dev);
+
+	if (err)
+		return err;
+	memcpy(dev->mac, mac, sizeof(dev->mac));
+	dev->active_mtu_bytes = active_mtu_bytes;
+	err = start_workers(dev);
+	if (err) {
+		free_device(dev);
+		return err;
+	}
+	for (unsigned int i = 0; i < dev->num_workers; i++) {
+		dev->workers[i].ops = ops;
+		dev->workers[i].link = links[i];
+	}
+	*out = dev;
+	return 0;
+}
+
+int uroce_device_close(struct uroce_device *dev)
+{
+	bool busy;
+
+	pthread_mutex_lock(&dev->lock);
+	busy = dev->num_pds || dev->num_cqs || dev->num_qps;
+	pthread_mutex_unlock(&dev->lock);
+	if (busy)
+		return -EBUSY;
+	for (unsigned int i = 0; i < dev->num_workers; i++)
+		uroce_worker_stop(&dev->workers[i]);
+	if (dev->has_port) {
+		uroce_telemetry_remove(&dev->telemetry);
+		for (unsigned int i = 0; i < dev->num_workers; i++)
+			uroce_poller_fini(&dev->workers[i].poller);
+		uroce_steer_fini(&dev->steer);
+		uroce_port_close(&dev->port);
+	}
+	free_device(dev);
+	return 0;
+}
+
+/* ---- asking ---- */
+
+void uroce_device_query(const struct uroce_device *dev, struct uroce_device_attr *attr)
+{
+	memset(attr, 0, sizeof(*attr));
+	uroce_gid_of_ipv4(dev->ip, attr->gid);
+	memcpy(attr->mac, dev->mac, sizeof(attr->mac));
+	attr->active_mtu_bytes = dev->active_mtu_bytes;
+	attr->linux_mtu_bytes = dev->has_port ? dev->port.linux_mtu_bytes : dev->active_mtu_bytes;
+	attr->num_workers = dev->conf.num_workers;
+	attr->max_qps = dev->conf.max_qps;
+	attr->max_mrs = dev->conf.max_mrs;
+	attr->max_send_wr = attr->max_recv_wr = UROCE_WR_MAX;
+	attr->max_sge = UROCE_SGE_MAX;
+	attr->max_inline_bytes = UROCE_INLINE_BYTES_MAX;
+	attr->max_rd_atomic = UROCE_RD_ATOMIC_MAX;
+}
+
+struct uroce_worker *uroce_device_worker(struct uroce_device *dev, unsigned int i)
+{
+	return i < dev->num_workers ? &dev->workers[i] : NULL;
+}
+
+int uroce_device_neighbour_set(struct uroce_device *dev, const char *addr, const uint8_t mac[6])
+{
+	uint32_t ip;
+	int err = uroce_parse_ipv4(addr, &ip);
+
+	if (err)
+		return err;
+	pthread_mutex_lock(&dev->lock);
+	err = uroce_path_set_mac(dev, ip, mac);
+	pthread_mutex_unlock(&dev->lock);
+	return err;
+}
+
+int uroce_event_poll(struct uroce_device *dev, struct uroce_event *events, int n)
+{
+	int got = 0;
+
+	for (unsigned int i = 0; i < dev->num_workers; i++) {
+		struct uroce_ring *ring = &dev->workers[i].events;
+		struct uroce_event *event;
+
+		while (got < n && (event = uroce_ring_peek(ring))) {
+			events[got++] = *event;
+			uroce_ring_pop(ring);
+		}
+	}
+	return got;
+}
+
+/* ---- protection domains ---- */
+
+int uroce_pd_create(struct uroce_device *dev, struct uroce_pd **out)
+{
+	struct uroce_pd *pd = calloc(1, sizeof(*pd));
+
+	if (!pd)
+		return -ENOMEM;
+	pd->dev = dev;
+	pthread_mutex_lock(&dev->lock);
+	pd->id = ++dev->next_pd;
+	dev->num_pds++;
+	pthread_mutex_unlock(&dev->lock);
+	*out = pd;
+	return 0;
+}
+
+int uroce_pd_destroy(struct uroce_pd *pd)
+{
+	struct uroce_device *dev = pd->dev;
+	bool busy;
+
+	pthread_mutex_lock(&dev->lock);
+	busy = pd->users > 0;
+	if (!busy)
+		dev->num_pds--;
+	pthread_mutex_unlock(&dev->lock);
+	if (busy)
+		return -EBUSY;
+	free(pd);
+	return 0;
+}

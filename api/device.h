@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Inside the library: what devices and workers are made of.
+ *
+ * A device owns what its workers share (keys, numbers, paths) under one lock for control calls; a
+ * worker is a core, a link that moves its frames, and a mailbox for commands of other threads.
+ */
+#ifndef UROCE_API_DEVICE_H
+#define UROCE_API_DEVICE_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "core.h"
+#include "link.h"
+#include "poll.h"
+#include "port.h"
+#include "steer.h"
+#include "telemetry.h"
+#include "uroce.h"
+
+struct uroce_request;
+
+struct uroce_worker {
+	struct uroce_core core;
+	const struct uroce_link_ops *ops;
+	void *link;
+	struct uroce_poller poller; /* the link, if the device is on a port */
+	struct uroce_device *dev;
+	unsigned int index;
+	/* The thread that may touch the core (its thread_self); 0: nobody polls. */
+	_Atomic uintptr_t holder;
+	_Atomic(struct uroce_request *) mailbox;
+	_Atomic uint64_t polled_ns;
+	struct uroce_ring events; /* to uroce_event_poll */
+	void *events_memory;
+	/* worker mode */
+	unsigned int lcore_id;
+	bool launched;
+	atomic_bool stop;
+	/* the core's memory */
+	struct uroce_timer **timers;
+	struct uroce_core_event *core_events;
+	struct uroce_trace_event *trace;
+};
+
+/* A path of one worker, shared by its queue pairs. */
+struct path_entry {
+	struct uroce_path path;
+	struct uroce_worker *worker;
+	uint32_t refs;
+	struct path_entry *next;
+};
+
+/* A static neighbour. */
+struct neighbour {
+	uint32_t ip;
+	uint8_t mac[6];
+	struct neighbour *next;
+};
+
+struct uroce_device {
+	struct uroce_device_conf conf;
+	pthread_mutex_t lock; /* control calls; never taken on the data path */
+	struct uroce_port port;
+	bool has_port;
+	struct uroce_steer steer;
+	uint8_t mac[6];
+	uint32_t ip;
+	uint16_t active_mtu_bytes;
+	struct uroce_mr_table mrs;
+	struct uroce_mr_slot *mr_slots;
+	struct uroce_qptable qptable;
+	struct uroce_qptable_slot *qp_slots;
+	struct path_entry *paths;
+	struct neighbour *neighbours;
+	uint32_t num_pds, num_cqs, num_qps, next_pd;
+	struct uroce_telemetry_device telemetry;
+	unsigned int num_workers;
+	struct uroce_worker *workers;
+};
+
+struct uroce_pd {
+	struct uroce_device *dev;
+	uint32_t id;
+	uint32_t users; /* regions and queue pairs; under the device's lock */
+};
+
+/* What the library knows of a completion queue, behind the engine's. */
+struct cq_shell {
+	struct uroce_device *dev;
+	uint32_t users;
+};
+
+/* What the library knows of a queue pair, behind the engine's. */
+struct qp_shell {
+	struct uroce_device *dev;
+	struct uroce_worker *worker;
+	struct uroce_pd *pd;
+	struct path_entry *path;
+	uint32_t psn;		/* of its first request */
+	_Atomic uint32_t state; /* as last set; the engine may have gone on to ERR */
+};
+
+/*
+ * A device over links of the caller's instead of a port: one per worker. mac and mtu are taken as
+ * given. For tests that must not touch DPDK.
+ */
+int uroce_device_open_link(const struct uroce_device_conf *conf, const uint8_t mac[6],
+	uint16_t active_mtu_bytes, const struct uroce_link_ops *ops, void **links,
+	struct uroce_device **dev);
+
+/* ---- worker.c ---- */
+
+uint64_t uroce_clock_ns(void);
+uint64_t uroce_random64(void);
+
+int uroce_worker_init(struct uroce_worker *worker, struct uroce_device *dev, unsigned int index);
+void uroce_worker_fini(struct uroce_worker *worker);
+
+/*
+ * Carries out a command on the worker's core: at once if this thread polls it or nobody does, else
+ * by message. -ETIMEDOUT: the worker does not poll; the command was not and will not be done.
+ */
+int uroce_worker_ctrl(struct uroce_worker *worker, struct uroce_cmd *cmd);
+
+/* Cache line aligned zeroed memory, or NULL; free() takes it back. */
+void *uroce_allocate(size_t bytes);
+
+/* ---- path.c ---- */
+
+/* Parses "a.b.c.d" with or without "/len"; -EINVAL. */
+int uroce_parse_ipv4(const char *text, uint32_t *ip);
+void uroce_gid_of_ipv4(uint32_t ip, uint8_t gid[16]);
+/* False: not an IPv4-mapped GID. */
+bool uroce_ipv4_of_gid(const uint8_t gid[16], uint32_t *ip);
+
+/* The device's lock is held for these. */
+struct path_entry *uroce_path_take(
+	struct uroce_worker *worker, uint32_t ip, uint8_t tos, uint8_t ttl);
+void uroce_path_release(struct path_entry *entry);
+bool uroce_path_mac_known(const struct uroce_device *dev, uint32_t ip);
+int uroce_path_set_mac(struct uroce_device *dev, uint32_t ip, const uint8_t mac[6]);
+void uroce_path_free_all(struct uroce_device *dev);
+
+/* ---- explain.c ---- */
+
+/* The sentence behind uroce_qp_last_error; snprintf's result. */
+int uroce_explain(const struct uroce_qp *qp, const struct uroce_cmd *report, uint64_t now_ns,
+	char *buf, size_t bytes);
+
+#endif

@@ -1,0 +1,412 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * uroce: a RoCEv2 endpoint on a DPDK port.
+ *
+ * Conventions of this header:
+ *
+ * - Results. Calls return 0 or a negative errno; each call lists which, and what to do. Posts and
+ *   polls return a count; a post that stops at entry k returns k, and posting entry k again returns
+ *   its errno.
+ * - Threads. The data path (post, poll) takes no lock: one thread at a time may post to a send
+ *   queue, one to a receive queue, one may poll a completion queue; they may be the same or
+ *   different threads. Control calls (create, modify, destroy, register, query) may come from any
+ *   thread at any time unless the call says otherwise. They act at once when made by the thread
+ *   that polls the worker, or when nobody polls it; else they go to the worker as a message and
+ *   wait for its next turn, for two seconds at the most: -ETIMEDOUT says that it does not poll.
+ * - Ownership. What a create call hands out is the caller's until the destroy call; children go
+ *   before parents (-EBUSY otherwise). Structures passed in are copied; nothing keeps a pointer to
+ *   them. Buffers named by work requests stay the application's; do not touch them until the
+ *   completion. Pointers must not be NULL unless said.
+ * - Zero. In structures whose name ends in _conf, and in struct uroce_peer, a field left zero
+ *   means its default. uroce_qp_modify takes every value literally.
+ * - Units are in the names. Numbers are in host byte order, immediate data too.
+ * - Nothing is printed but through DPDK's log, type lib.uroce.
+ *
+ * The application initialises EAL (rte_eal_init, or uroce_eal_init_embedded).
+ */
+#ifndef UROCE_H
+#define UROCE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "stats.h"
+#include "status.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct rte_mbuf;
+struct uroce_device;
+struct uroce_worker;
+struct uroce_pd;
+struct uroce_cq;
+struct uroce_qp;
+
+/* ---- EAL ---- */
+
+/*
+ * Initialises EAL for a program that brings no arguments of its own: no hugepages, no PCI, no
+ * files, and num_ports ports (0 to 16) made of memory rings, numbered from 0 and tied in pairs:
+ * what port 0 sends, port 1 receives, and so on; a last odd port hears itself. Needs no root. Once
+ * a process, instead of rte_eal_init. -EALREADY: EAL is initialised already; -EINVAL: more than 16
+ * ports; -ENODEV: a ring driver is missing (install librte-net-ring23 and librte-mempool-ring23);
+ * others: what EAL said, and its log says more.
+ */
+int uroce_eal_init_embedded(unsigned int num_ports);
+
+/* ---- devices and workers ---- */
+
+struct uroce_device_conf {
+	uint16_t port_id;     /* a DPDK port; may be 0 */
+	const char *addr;     /* IPv4 address, with or without prefix length: "192.0.2.1/24" */
+	uint16_t num_workers; /* 1; at most 16 */
+	uint32_t max_qps;     /* 1024 per worker */
+	uint32_t max_mrs;     /* 1024 */
+	enum uroce_icrc_mode icrc_mode; /* UROCE_ICRC_VERIFY */
+	bool promiscuous;		/* take frames to any MAC address */
+	/* The application owns the port: uroce configures nothing and takes no frames from it;
+	 * see uroce_worker_rx and uroce_worker_tx. The port must exist, for its MAC and MTU. */
+	bool host_owns_port;
+	uint16_t rx_descs;  /* 1024 */
+	uint16_t tx_descs;  /* 1024 */
+	uint32_t num_mbufs; /* 8192 per device */
+	uint16_t mtu_bytes; /* upper limit for the active path MTU: 4096 */
+};
+
+/*
+ * Opens an endpoint on a port. Unless the host owns it, the port is configured and started: it
+ * must not be in use.
+ * -ENODEV: there is no such port, or EAL is not initialised (the log says which, and what to do);
+ * -EINVAL: addr is no IPv4 address, or a number is out of range; -EBUSY: the port has an endpoint;
+ * -EMSGSIZE: the port's MTU has no room for the smallest path MTU, 256; -ENOMEM; others: what the
+ * port's driver said.
+ */
+int uroce_device_open(const struct uroce_device_conf *conf, struct uroce_device **dev);
+
+/*
+ * Stops the port and frees the device. Its workers must not be polled any more (launched ones are
+ * stopped). -EBUSY: queue pairs, completion queues or protection domains are left.
+ */
+int uroce_device_close(struct uroce_device *dev);
+
+struct uroce_device_attr {
+	uint8_t gid[16]; /* ::ffff:a.b.c.d */
+	uint8_t mac[6];
+	uint16_t active_mtu_bytes; /* largest path MTU of this port */
+	uint16_t linux_mtu_bytes;  /* what Linux's soft-RoCE would take on it, for comparison */
+	uint16_t num_workers;
+	uint32_t max_qps;
+	uint32_t max_mrs;
+	uint32_t max_send_wr, max_recv_wr, max_sge, max_inline_bytes, max_rd_atomic;
+};
+
+/* Cannot fail. */
+void uroce_device_query(const struct uroce_device *dev, struct uroce_device_attr *attr);
+
+/*
+ * Tells the MAC address of a peer: a static neighbour. Connections to that address use it from
+ * now on; those that wait for it start. -EINVAL: addr is no IPv4 address; -ENOMEM; -ETIMEDOUT.
+ */
+int uroce_device_neighbour_set(struct uroce_device *dev, const char *addr, const uint8_t mac[6]);
+
+/* Worker i of the device, 0 <= i < num_workers; NULL beyond. Lives as long as the device. */
+struct uroce_worker *uroce_device_worker(struct uroce_device *dev, unsigned int i);
+
+/*
+ * One turn of a worker: receives, runs timers, transmits, carries out control calls. Call it in a
+ * loop from one thread, which then owns the worker until uroce_worker_offline. Returns the
+ * number of frames moved: 0 for a while means idle. Returns 0 at once while another thread owns
+ * the worker.
+ */
+unsigned int uroce_worker_poll(struct uroce_worker *worker);
+
+/*
+ * Polls the worker on a DPDK lcore of its own until uroce_worker_stop or uroce_device_close.
+ * -EINVAL: no such worker lcore; -EBUSY: the lcore or the worker has a job already.
+ */
+int uroce_worker_launch(struct uroce_worker *worker, unsigned int lcore_id);
+/* Ends uroce_worker_launch; waits for the turn to end. Nothing if it is not launched. */
+void uroce_worker_stop(struct uroce_worker *worker);
+
+/*
+ * The polling thread gives its worker up: control calls of others no longer wait for it. The next
+ * uroce_worker_poll, of any thread, takes it again. Only for the thread that polls.
+ */
+void uroce_worker_offline(struct uroce_worker *worker);
+
+/*
+ * For applications that own the port (host_owns_port): hands a received burst to the endpoint.
+ * Keeps and frees the frames that are RoCE for it; the others are moved to the front of pkts in
+ * their order, untouched; returns how many those are. Then call uroce_worker_tx. Only for the
+ * thread that owns the worker; the frames must be its own to free. Call it with n = 0 also
+ * when nothing came in: that is how the endpoint knows.
+ */
+uint16_t uroce_worker_rx(struct uroce_worker *worker, struct rte_mbuf **pkts, uint16_t n);
+
+/*
+ * Fills pkts with up to n frames that the application is to send; they are the caller's, single
+ * segments with every header in place. Runs timers and control calls too.
+ */
+uint16_t uroce_worker_tx(struct uroce_worker *worker, struct rte_mbuf **pkts, uint16_t n);
+
+/* ---- protection domains and memory ---- */
+
+/* -ENOMEM. */
+int uroce_pd_create(struct uroce_device *dev, struct uroce_pd **pd);
+/* -EBUSY: regions or queue pairs of it are left. */
+int uroce_pd_destroy(struct uroce_pd *pd);
+
+struct uroce_mr {
+	struct uroce_pd *pd;
+	void *addr;
+	size_t bytes;
+	uint32_t lkey; /* for the segments of this side's work requests */
+	uint32_t rkey; /* for a peer's */
+};
+
+/*
+ * Makes [addr, addr + bytes) known to the device. access: enum uroce_access. The memory stays the
+ * application's; it must stay mapped until uroce_mr_deregister returns.
+ * -EINVAL: the range wraps, an unknown right, or a remote right to write without the local one;
+ * -ENOMEM: max_mrs are registered.
+ */
+int uroce_mr_register(
+	struct uroce_pd *pd, void *addr, size_t bytes, uint32_t access, struct uroce_mr **mr);
+
+/*
+ * Forgets a region. When it returns no worker and no frame touches the memory any more.
+ * -ETIMEDOUT: a worker does not poll; then the key is dead, but the memory must not be freed: call
+ * again.
+ */
+int uroce_mr_deregister(struct uroce_mr *mr);
+
+/* ---- completion queues ---- */
+
+struct uroce_wc {
+	uint64_t wr_id;
+	enum uroce_status status;
+	enum uroce_wc_opcode opcode;
+	uint32_t byte_len; /* received, read or fetched; of a send: its length */
+	uint32_t imm;	   /* if flags has UROCE_WC_WITH_IMM */
+	uint32_t qpn;
+	uint32_t src_qpn;
+	uint32_t flags;	     /* enum uroce_wc_flag */
+	uint32_t vendor_err; /* with an error status: the NAK syndrome or detail behind it, or 0 */
+};
+
+/*
+ * A queue for `capacity` completions (1 to 65536). Make it as large as all send and receive
+ * requests that may complete to it: then it cannot overflow. A queue that does loses completions,
+ * raises UROCE_EVENT_CQ_ERR and ends the queue pairs that lost them. -EINVAL; -ENOMEM.
+ */
+int uroce_cq_create(struct uroce_device *dev, uint32_t capacity, struct uroce_cq **cq);
+/* -EBUSY: a queue pair uses it. */
+int uroce_cq_destroy(struct uroce_cq *cq);
+
+/* Takes up to n completions; returns how many. One thread at a time. */
+int uroce_cq_poll(struct uroce_cq *cq, struct uroce_wc *wc, int n);
+
+/*
+ * Asks for one UROCE_EVENT_CQ_FIRED at the next completion; solicited_only: at the next solicited
+ * or failed one. Returns 1, and asks for nothing, when there are completions already: poll again.
+ * For the thread that polls.
+ */
+int uroce_cq_arm_event(struct uroce_cq *cq, bool solicited_only);
+
+/* ---- queue pairs ---- */
+
+enum uroce_qp_type {
+	UROCE_QP_RC = 2 /* IBV_QPT_RC */
+};
+
+struct uroce_qp_conf {
+	enum uroce_qp_type type; /* UROCE_QP_RC */
+	struct uroce_cq *send_cq;
+	struct uroce_cq *recv_cq;    /* may be the same; neither may be NULL */
+	uint32_t max_send_wr;	     /* 128; at most 32768 */
+	uint32_t max_recv_wr;	     /* 128; at most 32768 */
+	uint32_t max_send_sge;	     /* 1; at most 32 */
+	uint32_t max_recv_sge;	     /* 1; at most 32 */
+	uint32_t max_inline_bytes;   /* 0; at most 1024 */
+	uint32_t max_dest_rd_atomic; /* 16; at most 128; reads that a peer may have outstanding */
+	uint32_t window_pkts;	     /* 128; request packets in flight; at most 2^23 */
+	bool signal_all;	     /* every send completes, signalled or not */
+	uint16_t worker;	     /* 0; the worker that runs it */
+	uint32_t qpn;		     /* drawn; or exactly this number */
+};
+
+/*
+ * Creates a queue pair, in RESET.
+ * -EINVAL: a limit is out of range, a completion queue is missing or of another device, there is
+ * no such worker; -EOPNOTSUPP: another type; -ENOMEM: no memory, or max_qps exist; -EEXIST: the
+ * number asked for is taken; -ETIMEDOUT.
+ */
+int uroce_qp_create(struct uroce_pd *pd, const struct uroce_qp_conf *conf, struct uroce_qp **qp);
+
+/*
+ * Ends a queue pair, whatever is outstanding. Its completions that were not polled are gone; its
+ * number is not used again for a long time. Counts as a poll of its completion queues: nobody may
+ * poll them, or post to it, at the same time.
+ * -ETIMEDOUT: the worker does not poll; the queue pair is still there.
+ */
+int uroce_qp_destroy(struct uroce_qp *qp);
+
+/* Bytes of memory that a queue pair made from conf takes. 0: conf is not valid. */
+size_t uroce_qp_memory_bytes(const struct uroce_qp_conf *conf);
+
+struct uroce_qp_modify_attr {
+	enum uroce_qp_state state;
+	enum uroce_qp_state cur_state;
+	uint32_t access;  /* enum uroce_access, what the peer may do */
+	uint8_t dgid[16]; /* with UROCE_QP_ATTR_AV: the peer, ::ffff:a.b.c.d */
+	uint8_t traffic_class;
+	uint8_t hop_limit;
+	uint32_t path_mtu_bytes; /* 256, 512, 1024, 2048 or 4096 */
+	uint32_t dest_qpn;
+	uint32_t rq_psn;
+	uint32_t sq_psn;
+	uint8_t timeout;       /* 4.096 us * 2^timeout; 0: no retry timer */
+	uint8_t retry_cnt;     /* 0 to 7 */
+	uint8_t rnr_retry;     /* 0 to 6; 7: for ever */
+	uint8_t min_rnr_timer; /* code of the standard's RNR table; 0 is 655 ms */
+	uint8_t max_rd_atomic;
+	uint8_t max_dest_rd_atomic;
+};
+
+/*
+ * Sets the attributes named by mask (enum uroce_qp_attr_mask), as the standard's state diagram
+ * allows. -EINVAL: not on this edge, one is missing, or out of range: nothing has changed;
+ * -EMSGSIZE: path MTU over the port's active MTU; -ENOMEM; -ETIMEDOUT.
+ */
+int uroce_qp_modify(struct uroce_qp *qp, const struct uroce_qp_modify_attr *attr, uint32_t mask);
+
+/* What is set. -ETIMEDOUT. */
+int uroce_qp_query(struct uroce_qp *qp, struct uroce_qp_modify_attr *attr);
+
+/* The queue pair's number. */
+uint32_t uroce_qp_number(const struct uroce_qp *qp);
+
+/* By name where zero is legal and yet not the default. */
+enum {
+	UROCE_TIMEOUT_NONE = 0xff,
+	UROCE_RNR_RETRY_NONE = 0xff,
+	UROCE_RETRY_NONE = 0xff
+};
+
+/* Where a queue pair is to be found, and how to talk to it: what two sides tell each other. */
+struct uroce_peer {
+	uint8_t gid[16];
+	uint8_t mac[6]; /* all zero: from uroce_device_neighbour_set */
+	uint32_t qpn;
+	uint32_t psn;	    /* of its first request */
+	uint32_t mtu_bytes; /* its port's largest; the smaller of the two sides is used */
+	uint64_t addr;	    /* of a region that it lends, if any; not used by uroce */
+	uint32_t rkey;
+	/* how we treat it; a peer's own record leaves these zero */
+	uint8_t timeout;	    /* 14: 67 ms; UROCE_TIMEOUT_NONE */
+	uint8_t retry_cnt;	    /* 7; UROCE_RETRY_NONE */
+	uint8_t rnr_retry;	    /* 7: for ever; UROCE_RNR_RETRY_NONE */
+	uint8_t min_rnr_timer;	    /* 12: 0.64 ms */
+	uint8_t max_rd_atomic;	    /* 16 */
+	uint8_t max_dest_rd_atomic; /* as the queue pair was created */
+	uint32_t access;	    /* what it may do: write, read and atomics */
+};
+
+/* This side's record, to be sent to the peer: gid, mac, qpn, psn and mtu_bytes; the rest zero. */
+void uroce_qp_local(const struct uroce_qp *qp, struct uroce_peer *local);
+
+/*
+ * INIT, RTR and RTS towards a peer's record, from RESET or INIT. Post receives between create and
+ * connect (uroce_qp_prepare first), or the peer may have to try again.
+ * -EINVAL: the record makes no sense, or the queue pair is further on; -EHOSTUNREACH: no MAC
+ * address is known for the peer; -ENOMEM; -ETIMEDOUT.
+ */
+int uroce_qp_connect(struct uroce_qp *qp, const struct uroce_peer *peer);
+
+/* RESET to INIT, with remote write, read and atomic allowed. Errors as uroce_qp_modify. */
+int uroce_qp_prepare(struct uroce_qp *qp);
+
+/*
+ * Why the queue pair is in error, or what was last refused or dropped, in words, into buf (at most
+ * bytes, always terminated). Returns the length of the whole text, 0 when there is nothing to
+ * tell; -ETIMEDOUT.
+ */
+int uroce_qp_last_error(struct uroce_qp *qp, char *buf, size_t bytes);
+
+/* ---- posting ---- */
+
+struct uroce_sge {
+	void *addr;
+	uint32_t len_bytes;
+	uint32_t lkey;
+};
+
+struct uroce_send_wr {
+	uint64_t wr_id;
+	enum uroce_wr_opcode opcode;
+	uint32_t flags; /* enum uroce_send_flag */
+	const struct uroce_sge *sge;
+	uint32_t num_sge;
+	uint32_t imm;		  /* ..._WITH_IMM */
+	uint32_t invalidate_rkey; /* ..._WITH_INV */
+	struct {
+		uint64_t remote_addr;
+		uint32_t rkey;
+	} rdma; /* RDMA_READ, RDMA_WRITE..., and the place of an atomic */
+	struct {
+		uint64_t compare_add;
+		uint64_t swap;
+	} atomic;
+};
+
+struct uroce_recv_wr {
+	uint64_t wr_id;
+	const struct uroce_sge *sge;
+	uint32_t num_sge;
+};
+
+/*
+ * Posts up to n send work requests, in order; returns how many were accepted, or the errno of the
+ * first: -EINVAL: state RESET, INIT or RTR, unknown opcode or flag, too many segments or inline
+ * bytes, over 2^31 bytes, an atomic that is not 8 bytes, inline data with a read; -ENOMEM: the
+ * queue is full: poll.
+ */
+int uroce_post_send(struct uroce_qp *qp, const struct uroce_send_wr *wr, int n);
+
+/* The same for receives. -EINVAL: state RESET, too many segments; -ENOMEM: full. */
+int uroce_post_recv(struct uroce_qp *qp, const struct uroce_recv_wr *wr, int n);
+
+/* ---- events, counters, words ---- */
+
+struct uroce_event {
+	enum uroce_event_type type;
+	struct uroce_cq *cq; /* of a completion queue event, else NULL */
+	uint32_t qpn;	     /* of a queue pair event, else 0 */
+};
+
+/* Takes up to n asynchronous events of the device; returns how many. One thread at a time. */
+int uroce_event_poll(struct uroce_device *dev, struct uroce_event *events, int n);
+
+/* The sum of all workers' counters. */
+void uroce_device_counters(const struct uroce_device *dev, struct uroce_counters *counters);
+
+/* Counter i (0 <= i < UROCE_COUNTER_COUNT) by name, its help text and value; NULL beyond. */
+const char *uroce_counter_name(unsigned int i);
+const char *uroce_counter_help(unsigned int i);
+uint64_t uroce_counter_value(const struct uroce_counters *counters, unsigned int i);
+
+/* Names and texts; "?" for what has none. */
+const char *uroce_status_name(enum uroce_status status);
+const char *uroce_state_name(enum uroce_qp_state state);
+const char *uroce_event_name(enum uroce_event_type type);
+const char *uroce_drop_name(enum uroce_drop drop);
+const char *uroce_drop_text(enum uroce_drop drop);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

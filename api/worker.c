@@ -1,0 +1,313 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Workers: turns, and commands from other threads.
+ *
+ * A core has one thread at a time: whoever holds it. The polling thread takes hold at its first
+ * poll and keeps it until it goes offline; a control call of another thread takes hold for a moment
+ * if nobody has it, and otherwise leaves a request in the mailbox. A request belongs to the side
+ * that moved it on last: a caller that is tired of waiting abandons it, unless the worker has it
+ * in hand, and then it is done in a moment.
+ */
+#include "device.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <time.h>
+
+#include "log.h"
+
+#define CTRL_PATIENCE_NS 2000000000ull
+
+enum {
+	EVENTS = 1024,
+	CORE_EVENTS = 1024,
+	TRACE_EVENTS = 1024,
+	NAP_NS = 20000
+};
+
+enum request_state {
+	REQUEST_POSTED,
+	REQUEST_IN_HAND,
+	REQUEST_DONE,
+	REQUEST_ABANDONED
+};
+
+struct uroce_request {
+	struct uroce_cmd cmd;
+	int result;
+	_Atomic uint32_t state;
+	struct uroce_request *next;
+};
+
+uint64_t uroce_clock_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+}
+
+uint64_t uroce_random64(void)
+{
+	uint64_t value;
+
+	/* Eight bytes never come in part and never fail once the system is up. */
+	while (getrandom(&value, sizeof(value), 0) != (ssize_t)sizeof(value))
+		;
+	return value;
+}
+
+void *uroce_allocate(size_t bytes)
+{
+	size_t line = UROCE_CACHE_LINE_BYTES;
+	size_t rounded = (bytes + line - 1) / line * line;
+	void *p = aligned_alloc(line, rounded);
+
+	if (p)
+		memset(p, 0, rounded);
+	return p;
+}
+
+/* A number for the calling thread: the address of something that only it has. */
+static uintptr_t thread_self(void)
+{
+	static _Thread_local char mine;
+
+	return (uintptr_t)&mine;
+}
+
+int uroce_worker_init(struct uroce_worker *worker, struct uroce_device *dev, unsigned int index)
+{
+	uint32_t max_qps = dev->conf.max_qps;
+	struct uroce_core_conf conf = {
+		.id = index,
+		.icrc_mode = dev->conf.icrc_mode,
+		.local = {.promiscuous = dev->conf.promiscuous, .num_addrs = 1, .addrs = {dev->ip}},
+		.mrs = &dev->mrs,
+		.qptable = &dev->qptable,
+		.max_qps = max_qps,
+		.num_events = CORE_EVENTS,
+		.num_trace = TRACE_EVENTS,
+	};
+
+	worker->dev = dev;
+	worker->index = index;
+	worker->timers = calloc(max_qps, sizeof(*worker->timers));
+	worker->core_events = calloc(CORE_EVENTS, sizeof(*worker->core_events));
+	worker->trace = calloc(TRACE_EVENTS, sizeof(*worker->trace));
+	worker->events_memory = calloc(EVENTS, sizeof(struct uroce_event));
+	if (!worker->timers || !worker->core_events || !worker->trace || !worker->events_memory)
+		return -ENOMEM;
+	uroce_ring_init(&worker->events, worker->events_memory, sizeof(struct uroce_event), EVENTS);
+	memcpy(conf.local.mac, dev->mac, sizeof(conf.local.mac));
+	conf.timer_heap = worker->timers;
+	conf.events = worker->core_events;
+	conf.trace = worker->trace;
+	uroce_core_init(&worker->core, &conf);
+	return 0;
+}
+
+void uroce_worker_fini(struct uroce_worker *worker)
+{
+	free(worker->timers);
+	free(worker->core_events);
+	free(worker->trace);
+	free(worker->events_memory);
+}
+
+/* ---- turns ---- */
+
+static bool hold(struct uroce_worker *worker)
+{
+	uintptr_t self = thread_self(), nobody = 0;
+
+	return atomic_load_explicit(&worker->holder, memory_order_relaxed) == self ||
+		atomic_compare_exchange_strong(&worker->holder, &nobody, self);
+}
+
+static void release(struct uroce_worker *worker)
+{
+	atomic_store(&worker->holder, 0);
+}
+
+/* Passes the core's events on to whoever polls for them. */
+static void forward_events(struct uroce_worker *worker)
+{
+	struct uroce_core_event event;
+
+	while (uroce_core_events(&worker->core, &event, 1) == 1) {
+		struct uroce_event *slot = uroce_ring_reserve(&worker->events);
+
+		if (!slot) {
+			uroce_count(&worker->core, events_lost);
+			continue;
+		}
+		*slot = (struct uroce_event){event.type, event.cq, event.qpn};
+		uroce_ring_advance(&worker->events);
+	}
+	uroce_ring_publish(&worker->events);
+}
+
+static void serve_mailbox(struct uroce_worker *worker, uint64_t now_ns)
+{
+	struct uroce_request *request = atomic_exchange(&worker->mailbox, NULL);
+	struct uroce_request *next, *in_order = NULL;
+
+	for (; request; request = next) {
+		next = request->next;
+		request->next = in_order;
+		in_order = request;
+	}
+	for (request = in_order; request; request = next) {
+		uint32_t posted = REQUEST_POSTED;
+
+		next = request->next;
+		if (!atomic_compare_exchange_strong(&request->state, &posted, REQUEST_IN_HAND)) {
+			free(request);
+			continue;
+		}
+		request->result = uroce_core_ctrl(&worker->core, &request->cmd, now_ns);
+		atomic_store(&request->state, REQUEST_DONE);
+	}
+}
+
+static void finish_turn(struct uroce_worker *worker, uint64_t now_ns)
+{
+	if (atomic_load_explicit(&worker->mailbox, memory_order_relaxed))
+		serve_mailbox(worker, now_ns);
+	if (worker->core.events.head != worker->core.events.tail)
+		forward_events(worker);
+	atomic_store_explicit(&worker->polled_ns, now_ns, memory_order_relaxed);
+}
+
+unsigned int uroce_worker_poll(struct uroce_worker *worker)
+{
+	uint64_t now_ns;
+	unsigned int moved;
+
+	if (!hold(worker))
+		return 0;
+	now_ns = uroce_clock_ns();
+	moved = worker->ops->turn(worker->link, &worker->core, now_ns);
+	finish_turn(worker, now_ns);
+	return moved;
+}
+
+void uroce_worker_offline(struct uroce_worker *worker)
+{
+	if (atomic_load(&worker->holder) != thread_self())
+		return;
+	finish_turn(worker, uroce_clock_ns());
+	release(worker);
+	/* A request that came in between would wait for a poll that may never be. */
+	if (atomic_load(&worker->mailbox) && hold(worker)) {
+		finish_turn(worker, uroce_clock_ns());
+		release(worker);
+	}
+}
+
+uint16_t uroce_worker_rx(struct uroce_worker *worker, struct rte_mbuf **pkts, uint16_t n)
+{
+	uint64_t now_ns = uroce_clock_ns();
+	uint32_t left, inner;
+
+	if (!worker->dev->has_port || !hold(worker))
+		return n;
+	left = uroce_poller_rx(&worker->poller, &worker->core, now_ns, pkts, n);
+	inner = uroce_poller_rx_inner(&worker->poller, &worker->core, now_ns);
+	if (n < UROCE_BURST && inner < UROCE_LOOPED_MAX)
+		uroce_core_rx_empty(&worker->core, now_ns);
+	return (uint16_t)left;
+}
+
+uint16_t uroce_worker_tx(struct uroce_worker *worker, struct rte_mbuf **pkts, uint16_t n)
+{
+	uint64_t now_ns = uroce_clock_ns();
+	uint32_t used;
+
+	if (!worker->dev->has_port || !hold(worker))
+		return 0;
+	uroce_core_expire(&worker->core, now_ns);
+	used = uroce_poller_tx(&worker->poller, &worker->core, now_ns, pkts, n);
+	finish_turn(worker, now_ns);
+	return (uint16_t)used;
+}
+
+/* ---- commands ---- */
+
+static void nap(void)
+{
+	const struct timespec ts = {.tv_nsec = NAP_NS};
+
+	nanosleep(&ts, NULL);
+}
+
+static void post_request(struct uroce_worker *worker, struct uroce_request *request)
+{
+	request->next = atomic_load(&worker->mailbox);
+	while (!atomic_compare_exchange_weak(&worker->mailbox, &request->next, request))
+		;
+}
+
+/* Waits until the request is done, then takes its result; gives up when it is late. */
+static int await(struct uroce_worker *worker, struct uroce_request *request, struct uroce_cmd *cmd)
+{
+	uint64_t since_ns = uroce_clock_ns(), now_ns = since_ns;
+	uint32_t posted = REQUEST_POSTED;
+	int result;
+
+	while (atomic_load(&request->state) != REQUEST_DONE) {
+		/* The thread that polled may have gone offline: then nobody else serves. */
+		if (atomic_load(&worker->holder) == 0 && hold(worker)) {
+			finish_turn(worker, uroce_clock_ns());
+			release(worker);
+			continue;
+		}
+		now_ns = uroce_clock_ns();
+		if (now_ns - since_ns > CTRL_PATIENCE_NS &&
+			atomic_compare_exchange_strong(
+				&request->state, &posted, REQUEST_ABANDONED)) {
+			UROCE_LOG(ERR,
+				"worker %u has not polled for %" PRIu64 " ms: a control call "
+				"gave up. Poll it, or call uroce_worker_offline around long "
+				"pauses.\n",
+				worker->index,
+				(now_ns - atomic_load(&worker->polled_ns)) / 1000000);
+			return -ETIMEDOUT;
+		}
+		posted = REQUEST_POSTED;
+		nap();
+	}
+	*cmd = request->cmd;
+	result = request->result;
+	free(request);
+	return result;
+}
+
+int uroce_worker_ctrl(struct uroce_worker *worker, struct uroce_cmd *cmd)
+{
+	uintptr_t self = thread_self(), nobody = 0;
+	struct uroce_request *request;
+	int result;
+
+	if (atomic_load(&worker->holder) == self) {
+		result = uroce_core_ctrl(&worker->core, cmd, uroce_clock_ns());
+		forward_events(worker);
+		return result;
+	}
+	if (atomic_compare_exchange_strong(&worker->holder, &nobody, self)) {
+		result = uroce_core_ctrl(&worker->core, cmd, uroce_clock_ns());
+		forward_events(worker);
+		release(worker);
+		return result;
+	}
+	request = calloc(1, sizeof(*request));
+	if (!request)
+		return -ENOMEM;
+	request->cmd = *cmd;
+	post_request(worker, request);
+	return await(worker, request, cmd);
+}

@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The loop's body.
+ *
+ * No frame outlives its turn, but for three bounded places, each with a counter: what the port did
+ * not take yet, what is looped to its own MAC, what was handed to another worker. Slots are pulled
+ * only as far as those have room, so nothing built is ever lost here; and nothing spins: a port
+ * that takes nothing for a while loses the frame at the head, as a wire would.
+ */
+#include "poll.h"
+
+#include <string.h>
+
+#include <rte_ethdev.h>
+
+#include "mbuf.h"
+
+/* A port that has taken nothing for so long never will: memif without a peer, tap and its MTU. */
+#define STUCK_NS 100000000ull
+
+#define count(poller, field, n) \
+	__atomic_store_n( \
+		&(poller)->counters.field, (poller)->counters.field + (n), __ATOMIC_RELAXED)
+
+static uint32_t turn(void *link, struct uroce_core *core, uint64_t now_ns)
+{
+	return uroce_poller_turn(link, core, now_ns);
+}
+
+const struct uroce_link_ops uroce_poller_link = {.turn = turn};
+
+void uroce_poller_init(struct uroce_poller *poller, struct uroce_port *port,
+	struct uroce_steer *steer, uint16_t queue)
+{
+	memset(poller, 0, sizeof(*poller));
+	poller->port = port;
+	poller->steer = steer;
+	poller->queue = queue;
+}
+
+void uroce_poller_fini(struct uroce_poller *poller)
+{
+	rte_pktmbuf_free_bulk(poller->spare, poller->num_spare);
+	rte_pktmbuf_free_bulk(poller->pending, poller->num_pending);
+	rte_pktmbuf_free_bulk(poller->looped, poller->num_looped);
+	poller->num_spare = poller->num_pending = poller->num_looped = 0;
+}
+
+/* ---- receive ---- */
+
+/* Views of a burst. Frames in pieces are replaced by copies in one; originals keeps the rest. */
+static uint32_t view_burst(struct uroce_poller *poller, struct rte_mbuf **mbufs, uint32_t n,
+	struct uroce_pkt *pkts, struct rte_mbuf **linear)
+{
+	uint32_t kept = 0;
+
+	for (uint32_t i = 0; i < n; i++) {
+		struct rte_mbuf *mbuf = mbufs[i], *one = mbuf;
+
+		if (mbuf->nb_segs > 1) {
+			one = uroce_mbuf_linear_copy(mbuf, poller->port->pool);
+			if (!one) {
+				count(poller, rx_no_buffer, 1);
+				rte_pktmbuf_free(mbuf);
+				continue;
+			}
+			count(poller, rx_linearised, 1);
+		}
+		uroce_mbuf_view(one, &pkts[kept]);
+		mbufs[kept] = mbuf;
+		linear[kept++] = one;
+	}
+	return kept;
+}
+
+static bool is_handed_back(enum uroce_drop drop)
+{
+#define HANDED_BACK(name, handed_back, text) [UROCE_DROP_##name] = handed_back,
+	static const bool back[UROCE_DROP_COUNT] = {UROCE_DROP_REASONS(HANDED_BACK)};
+#undef HANDED_BACK
+
+	return back[drop];
+}
+
+/* What becomes of one frame after the core has seen it. True: it is still the caller's. */
+static bool dispose(struct uroce_poller *poller, const struct uroce_pkt *pkt, struct rte_mbuf *mbuf,
+	struct rte_mbuf *one)
+{
+	struct rte_mbuf *other = one != mbuf ? mbuf : NULL;
+
+	if (!pkt->handed_over && is_handed_back(pkt->drop)) {
+		if (other)
+			rte_pktmbuf_free(one);
+		return true;
+	}
+	if (pkt->handed_over && uroce_steer_push(poller->steer, pkt->owner, one)) {
+		rte_pktmbuf_free(other);
+		return false;
+	}
+	if (pkt->handed_over)
+		count(poller, handover_full, 1);
+	rte_pktmbuf_free(one);
+	rte_pktmbuf_free(other);
+	return false;
+}
+
+static uint32_t rx_burst(struct uroce_poller *poller, struct uroce_core *core, uint64_t now_ns,
+	struct rte_mbuf **mbufs, uint32_t n)
+{
+	struct rte_mbuf *linear[UROCE_BURST];
+	struct uroce_pkt pkts[UROCE_BURST];
+	uint32_t left = 0;
+
+	n = view_burst(poller, mbufs, n, pkts, linear);
+	uroce_core_rx(core, now_ns, pkts, n);
+	for (uint32_t i = 0; i < n; i++)
+		if (dispose(poller, &pkts[i], mbufs[i], linear[i]))
+			mbufs[left++] = mbufs[i];
+	return left;
+}
+
+uint32_t uroce_poller_rx(struct uroce_poller *poller, struct uroce_core *core, uint64_t now_ns,
+	struct rte_mbuf **mbufs, uint32_t n)
+{
+	uint32_t left = 0;
+
+	for (uint32_t at = 0; at < n; at += UROCE_BURST) {
+		uint32_t part = n - at < UROCE_BURST ? n - at : UROCE_BURST;
+		uint32_t back = rx_burst(poller, core, now_ns, mbufs + at, part);
+
+		memmove(mbufs + left, mbufs + at, back * sizeof(*mbufs));
+		left += back;
+	}
+	return left;
+}
+
+uint32_t uroce_poller_rx_inner(
+	struct uroce_poller *poller, struct uroce_core *core, uint64_t now_ns)
+{
+	struct rte_mbuf *mbufs[UROCE_LOOPED_MAX];
+	uint32_t n = poller->num_looped, left;
+
+	/* Moved out first: what is sent in answer may be looped again. */
+	memcpy(mbufs, poller->looped, n * sizeof(*mbufs));
+	poller->num_looped = 0;
+	if (n < UROCE_LOOPED_MAX)
+		n += uroce_steer_pop(poller->steer, poller->queue, mbufs + n, UROCE_LOOPED_MAX - n);
+	left = uroce_poller_rx(poller, core, now_ns, mbufs, n);
+	rte_pktmbuf_free_bulk(mbufs, left);
+	return n;
+}
+
+/* ---- transmit ---- */
+
+/* Makes sure of up to `want` empty buffers; returns how many there are. */
+static uint32_t provide_spares(struct uroce_poller *poller, uint32_t want)
+{
+	uint32_t missing = want > poller->num_spare ? want - poller->num_spare : 0;
+
+	if (missing > 0 &&
+		rte_pktmbuf_alloc_bulk(
+			poller->port->pool, poller->spare + poller->num_spare, missing) == 0)
+		poller->num_spare += missing;
+	if (want > poller->num_spare)
+		want = poller->num_spare;
+	return want;
+}
+
+static bool is_to_self(const struct uroce_poller *poller, const uint8_t *frame)
+{
+	return memcmp(frame + UROCE_ETH_DMAC, poller->port->mac, sizeof(poller->port->mac)) == 0;
+}
+
+uint32_t uroce_poller_tx(struct uroce_poller *poller, struct uroce_core *core, uint64_t now_ns,
+	struct rte_mbuf **mbufs, uint32_t n)
+{
+	struct uroce_slot slots[UROCE_BURST];
+	uint32_t room = UROCE_LOOPED_MAX - poller->num_looped;
+	uint32_t used, out = 0;
+
+	/* Any frame may turn out to be for ourselves. */
+	if (n > room)
+		n = room;
+	if (n > UROCE_BURST)
+		n = UROCE_BURST;
+	room = provide_spares(poller, n);
+	if (room < n)
+		count(poller, tx_no_buffer, 1);
+	for (uint32_t i = 0; i < room; i++)
+		uroce_mbuf_slot(poller->spare[poller->num_spare - 1 - i], &slots[i]);
+	used = uroce_core_tx(core, now_ns, slots, room);
+	for (uint32_t i = 0; i < used; i++) {
+		struct rte_mbuf *mbuf = poller->spare[--poller->num_spare];
+
+		uroce_mbuf_take_slot(mbuf, &slots[i]);
+		if (is_to_self(poller, slots[i].data)) {
+			count(poller, looped, 1);
+			poller->looped[poller->num_looped++] = mbuf;
+		} else {
+			mbufs[out++] = mbuf;
+		}
+	}
+	return out;
+}
+
+/* Offers the port what is pending; what it does not take stays, in order. */
+static uint32_t flush_pending(struct uroce_poller *poller, uint64_t now_ns)
+{
+	uint16_t sent;
+
+	if (poller->num_pending == 0)
+		return 0;
+	sent = rte_eth_tx_burst(
+		poller->port->id, poller->queue, poller->pending, (uint16_t)poller->num_pending);
+	if (sent == poller->num_pending) {
+		poller->num_pending = 0;
+		poller->stuck_since_ns = 0;
+		return sent;
+	}
+	count(poller, tx_kept, 1);
+	if (sent > 0 || poller->stuck_since_ns == 0) {
+		poller->stuck_since_ns = now_ns;
+	} else if (now_ns - poller->stuck_since_ns > STUCK_NS) {
+		count(poller, tx_refused, 1);
+		rte_pktmbuf_free(poller->pending[sent++]);
+		poller->stuck_since_ns = now_ns;
+	}
+	poller->num_pending -= sent;
+	memmove(poller->pending, poller->pending + sent,
+		poller->num_pending * sizeof(poller->pending[0]));
+	return sent;
+}
+
+uint32_t uroce_poller_turn(struct uroce_poller *poller, struct uroce_core *core, uint64_t now_ns)
+{
+	struct rte_mbuf *mbufs[UROCE_BURST];
+	uint32_t n, left, moved;
+
+	n = rte_eth_rx_burst(poller->port->id, poller->queue, mbufs, UROCE_BURST);
+	left = uroce_poller_rx(poller, core, now_ns, mbufs, n);
+	count(poller, rx_not_ours, left);
+	rte_pktmbuf_free_bulk(mbufs, left);
+	moved = n + uroce_poller_rx_inner(poller, core, now_ns);
+	if (n < UROCE_BURST && moved - n < UROCE_LOOPED_MAX)
+		uroce_core_rx_empty(core, now_ns);
+	uroce_core_expire(core, now_ns);
+	poller->num_pending += uroce_poller_tx(poller, core, now_ns,
+		poller->pending + poller->num_pending, UROCE_BURST - poller->num_pending);
+	return moved + flush_pending(poller, now_ns);
+}

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The poller: between one core and its queue of a port.
+ *
+ * Used by one thread, the core's. uroce_poller_turn is the whole of it when uroce owns the port;
+ * a host that owns the port calls uroce_poller_rx and uroce_poller_tx with bursts of its own.
+ */
+#ifndef UROCE_GLUE_POLL_H
+#define UROCE_GLUE_POLL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "core.h"
+#include "link.h"
+#include "port.h"
+#include "steer.h"
+
+struct rte_mbuf;
+
+enum {
+	UROCE_BURST = 32,
+	UROCE_LOOPED_MAX = 64
+};
+
+/* Written by the poller's thread, read by any. */
+struct uroce_poller_counters {
+	uint64_t rx_linearised; /* frames that came in pieces and were copied together */
+	uint64_t rx_no_buffer;	/* frames in pieces that found no buffer, and were dropped */
+	uint64_t rx_not_ours;	/* frames that were nobody's here, and were freed */
+	uint64_t looped;	/* frames to the port's own MAC, delivered without the wire */
+	uint64_t tx_kept;	/* times the port did not take a whole burst */
+	uint64_t tx_refused;	/* frames that the port would not take for a long time: dropped */
+	uint64_t tx_no_buffer;	/* turns without a buffer to send from */
+	uint64_t handover_full; /* frames for another worker whose ring was full: dropped */
+};
+
+struct uroce_poller {
+	struct uroce_port *port;
+	struct uroce_steer *steer;
+	uint16_t queue;			     /* of the port; the core's id */
+	struct rte_mbuf *spare[UROCE_BURST]; /* empty buffers for slots */
+	uint32_t num_spare;
+	struct rte_mbuf *pending[UROCE_BURST]; /* built, and not taken by the port yet */
+	uint32_t num_pending;
+	uint64_t stuck_since_ns; /* the port takes nothing since then; 0: it does */
+	struct rte_mbuf *looped[UROCE_LOOPED_MAX];
+	uint32_t num_looped;
+	struct uroce_poller_counters counters;
+};
+
+extern const struct uroce_link_ops uroce_poller_link;
+
+/* A poller of queue `queue` of the port; port and steer outlive it. */
+void uroce_poller_init(struct uroce_poller *poller, struct uroce_port *port,
+	struct uroce_steer *steer, uint16_t queue);
+void uroce_poller_fini(struct uroce_poller *poller);
+
+/* One turn over the port: receive, expire, transmit. Returns frames moved. */
+uint32_t uroce_poller_turn(struct uroce_poller *poller, struct uroce_core *core, uint64_t now_ns);
+
+/*
+ * Hands n frames to the core. Frees those that it kept; those that are not this endpoint's are
+ * moved to the front of mbufs in order. Returns how many those are.
+ */
+uint32_t uroce_poller_rx(struct uroce_poller *poller, struct uroce_core *core, uint64_t now_ns,
+	struct rte_mbuf **mbufs, uint32_t n);
+
+/* Builds up to n frames for the wire; those to the port's own MAC are kept for the next turn. */
+uint32_t uroce_poller_tx(struct uroce_poller *poller, struct uroce_core *core, uint64_t now_ns,
+	struct rte_mbuf **mbufs, uint32_t n);
+
+/* Delivers what was looped or handed over since. Returns how many frames. */
+uint32_t uroce_poller_rx_inner(
+	struct uroce_poller *poller, struct uroce_core *core, uint64_t now_ns);
+
+#endif

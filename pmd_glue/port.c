@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Port set-up.
+ *
+ * What a driver says about frame sizes is often wrong in one direction or the other: memory rings
+ * and memif claim 1518 and carry anything, af_packet claims to take what its ring slots or the
+ * kernel's interface then lose. So the limit is taken from what really limits: the kernel's
+ * MTU where the port is a kernel interface, af_packet's slot size, the driver's answer to set_mtu,
+ * our own buffers. A limit lowers the path MTU; nothing is ever truncated.
+ * Offloads are used where the port has them, and nothing depends on one.
+ */
+#include "port.h"
+
+#include <errno.h>
+#include <net/if.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <rte_dev.h>
+#include <rte_devargs.h>
+#include <rte_errno.h>
+#include <rte_ether.h>
+#include <rte_ethdev.h>
+#include <rte_mbuf.h>
+
+#include "log.h"
+#include "wire.h"
+
+enum {
+	PATH_MTU_MAX = 4096,
+	PATH_MTU_MIN = 256,
+	LINUX_OVERHEAD_BYTES = 96,
+	/* af_packet: the tpacket header and socket address that share a ring slot with the frame */
+	AF_PACKET_HEADER_BYTES = 64,
+	AF_PACKET_SLOT_BYTES_DEFAULT = 2048,
+	ROOM_BYTES = PATH_MTU_MAX + UROCE_OVERHEAD_BYTES_MAX + 64,
+	ROOM_BYTES_MAX = 65535 - RTE_PKTMBUF_HEADROOM,
+	POOL_CACHE = 256,
+};
+
+uint16_t uroce_port_active_mtu(uint32_t ip_mtu_bytes, uint16_t limit_bytes)
+{
+	for (uint16_t mtu = PATH_MTU_MAX; mtu >= PATH_MTU_MIN; mtu /= 2)
+		if (mtu <= limit_bytes &&
+			mtu + (uint32_t)UROCE_IP_OVERHEAD_BYTES_MAX <= ip_mtu_bytes)
+			return mtu;
+	return 0;
+}
+
+static uint16_t linux_mtu(uint32_t ip_mtu_bytes)
+{
+	for (uint16_t mtu = PATH_MTU_MAX; mtu >= PATH_MTU_MIN; mtu /= 2)
+		if (mtu + (uint32_t)LINUX_OVERHEAD_BYTES <= ip_mtu_bytes)
+			return mtu;
+	return 0;
+}
+
+/* ---- what limits a frame ---- */
+
+static uint32_t min_u32(uint32_t a, uint32_t b)
+{
+	return a < b ? a : b;
+}
+
+/* MTU of the kernel interface behind the port; UINT32_MAX if there is none. */
+static uint32_t kernel_mtu(const struct rte_eth_dev_info *info)
+{
+	struct ifreq request = {0};
+	uint32_t mtu = UINT32_MAX;
+	int fd;
+
+	if (info->if_index == 0 || !if_indextoname(info->if_index, request.ifr_name))
+		return UINT32_MAX;
+	fd = socket(AF_INET, SOCK_DGRAM, 0);
+	if (fd < 0)
+		return UINT32_MAX;
+	if (ioctl(fd, SIOCGIFMTU, &request) == 0 && request.ifr_mtu > 0)
+		mtu = (uint32_t)request.ifr_mtu;
+	close(fd);
+	return mtu;
+}
+
+static bool is_af_packet(const struct rte_eth_dev_info *info)
+{
+	return info->driver_name && strcmp(info->driver_name, "net_af_packet") == 0;
+}
+
+/* Bytes of an af_packet ring slot, from the arguments that the port was made with. */
+static uint32_t af_packet_slot_bytes(const struct rte_eth_dev_info *info)
+{
+	const struct rte_devargs *devargs = info->device ? rte_dev_devargs(info->device) : NULL;
+	const char *arg = devargs && devargs->args ? strstr(devargs->args, "framesz=") : NULL;
+
+	return arg ? (uint32_t)strtoul(arg + strlen("framesz="), NULL, 0)
+		   : AF_PACKET_SLOT_BYTES_DEFAULT;
+}
+
+/* What the driver itself says when asked for enough; many have no notion of it. */
+static uint32_t driver_mtu(uint16_t port_id)
+{
+	uint16_t mtu;
+	int err = rte_eth_dev_set_mtu(port_id, PATH_MTU_MAX + UROCE_IP_OVERHEAD_BYTES_MAX);
+
+	if (err == 0)
+		return PATH_MTU_MAX + UROCE_IP_OVERHEAD_BYTES_MAX;
+	if (err == -ENOTSUP || rte_eth_dev_get_mtu(port_id, &mtu) != 0)
+		return UINT32_MAX;
+	return mtu;
+}
+
+static uint32_t probe_ip_mtu(const struct uroce_port *port, const struct rte_eth_dev_info *info)
+{
+	uint32_t limit = kernel_mtu(info);
+	uint16_t mtu;
+
+	if (port->host_owned)
+		return rte_eth_dev_get_mtu(port->id, &mtu) == 0 ? min_u32(limit, mtu) : limit;
+	/* Setting the MTU of a port on a kernel interface would change the interface. */
+	if (limit == UINT32_MAX)
+		limit = driver_mtu(port->id);
+	if (is_af_packet(info))
+		limit = min_u32(limit,
+			af_packet_slot_bytes(info) - AF_PACKET_HEADER_BYTES - UROCE_ETH_BYTES);
+	return limit;
+}
+
+static int choose_mtu(struct uroce_port *port, const struct uroce_port_conf *conf,
+	const struct rte_eth_dev_info *info)
+{
+	port->ip_mtu_bytes = probe_ip_mtu(port, info);
+	port->active_mtu_bytes = uroce_port_active_mtu(port->ip_mtu_bytes, conf->mtu_bytes);
+	port->linux_mtu_bytes = linux_mtu(port->ip_mtu_bytes);
+	if (port->active_mtu_bytes > 0)
+		return 0;
+	UROCE_LOG(ERR,
+		"port %u carries IP packets of %u bytes; RoCE needs %u at least. "
+		"Raise the MTU of the interface.\n",
+		port->id, port->ip_mtu_bytes, PATH_MTU_MIN + UROCE_IP_OVERHEAD_BYTES_MAX);
+	return -EMSGSIZE;
+}
+
+/* ---- set-up ---- */
+
+/* Buffers: our own frames in one piece, and whatever a driver wants to copy into one. */
+static int create_pool(struct uroce_port *port, const struct uroce_port_conf *conf,
+	const struct rte_eth_dev_info *info)
+{
+	uint32_t room = ROOM_BYTES;
+	char name[RTE_MEMPOOL_NAMESIZE];
+
+	if (is_af_packet(info) && af_packet_slot_bytes(info) > room)
+		room = min_u32(af_packet_slot_bytes(info), ROOM_BYTES_MAX);
+	snprintf(name, sizeof(name), "uroce_%u", port->id);
+	port->pool = rte_pktmbuf_pool_create(name, conf->num_mbufs, POOL_CACHE, 0,
+		(uint16_t)(RTE_PKTMBUF_HEADROOM + room), SOCKET_ID_ANY);
+	if (port->pool)
+		return 0;
+	UROCE_LOG(ERR,
+		"port %u: no memory for %u buffers of %u bytes: %s. Ask for fewer "
+		"(num_mbufs), or give EAL more memory (-m, or hugepages).\n",
+		port->id, conf->num_mbufs, room, rte_strerror(rte_errno));
+	return -ENOMEM;
+}
+
+static int set_up_queues(struct uroce_port *port, const struct uroce_port_conf *conf)
+{
+	uint16_t rx = conf->rx_descs, tx = conf->tx_descs;
+	int err = rte_eth_dev_adjust_nb_rx_tx_desc(port->id, &rx, &tx);
+
+	for (uint16_t q = 0; !err && q < port->num_queues; q++) {
+		err = rte_eth_rx_queue_setup(port->id, q, rx, SOCKET_ID_ANY, NULL, port->pool);
+		if (!err)
+			err = rte_eth_tx_queue_setup(port->id, q, tx, SOCKET_ID_ANY, NULL);
+	}
+	return err;
+}
+
+static int configure(struct uroce_port *port, const struct uroce_port_conf *conf,
+	const struct rte_eth_dev_info *info)
+{
+	struct rte_eth_conf eth_conf = {0};
+	uint16_t most = (uint16_t)min_u32(info->max_rx_queues, info->max_tx_queues);
+
+	port->num_queues = (uint16_t)min_u32(conf->num_queues, most);
+	if (info->rx_offload_capa & RTE_ETH_RX_OFFLOAD_IPV4_CKSUM) {
+		eth_conf.rxmode.offloads |= RTE_ETH_RX_OFFLOAD_IPV4_CKSUM;
+		port->rx_checks_ipv4 = true;
+	}
+	/* Buffers sent are ours, whole and unshared, so the port may recycle them the short way. */
+	if (info->tx_offload_capa & RTE_ETH_TX_OFFLOAD_MBUF_FAST_FREE)
+		eth_conf.txmode.offloads |= RTE_ETH_TX_OFFLOAD_MBUF_FAST_FREE;
+	return rte_eth_dev_configure(port->id, port->num_queues, port->num_queues, &eth_conf);
+}
+
+static int start(struct uroce_port *port, const struct uroce_port_conf *conf,
+	const struct rte_eth_dev_info *info)
+{
+	int err = configure(port, conf, info);
+
+	if (!err)
+		err = choose_mtu(port, conf, info);
+	if (!err)
+		err = create_pool(port, conf, info);
+	if (!err)
+		err = set_up_queues(port, conf);
+	if (!err)
+		err = rte_eth_dev_start(port->id);
+	/* A port that cannot be promiscuous still hears its own address. */
+	if (!err && conf->promiscuous && rte_eth_promiscuous_enable(port->id) != 0)
+		UROCE_LOG(WARNING, "port %u cannot be promiscuous\n", port->id);
+	return err;
+}
+
+/* Memory rings have no address; frames need one. */
+static void provide_mac(struct rte_ether_addr *mac)
+{
+	if (rte_is_zero_ether_addr(mac))
+		rte_eth_random_addr(mac->addr_bytes);
+}
+
+int uroce_port_open(struct uroce_port *port, const struct uroce_port_conf *conf)
+{
+	struct rte_eth_dev_info info;
+	struct rte_ether_addr mac;
+	int err;
+
+	memset(port, 0, sizeof(*port));
+	port->id = conf->port_id;
+	port->host_owned = conf->host_owned;
+	port->num_queues = 1;
+	if (!rte_eth_dev_is_valid_port(conf->port_id) ||
+		rte_eth_dev_info_get(conf->port_id, &info) != 0) {
+		UROCE_LOG(ERR, "there is no port %u; EAL found %u. Name one with --vdev or -a.\n",
+			conf->port_id, rte_eth_dev_count_avail());
+		return -ENODEV;
+	}
+	err = conf->host_owned ? choose_mtu(port, conf, &info) : start(port, conf, &info);
+	if (!err && conf->host_owned)
+		err = create_pool(port, conf, &info);
+	if (!err)
+		err = rte_eth_macaddr_get(port->id, &mac);
+	if (err) {
+		UROCE_LOG(ERR, "port %u (%s) could not be set up: %s\n", port->id, info.driver_name,
+			rte_strerror(-err));
+		uroce_port_close(port);
+		return err;
+	}
+	provide_mac(&mac);
+	memcpy(port->mac, mac.addr_bytes, sizeof(port->mac));
+	UROCE_LOG(INFO, "port %u (%s): path MTU %u, %u queues\n", port->id, info.driver_name,
+		port->active_mtu_bytes, port->num_queues);
+	return 0;
+}
+
+void uroce_port_close(struct uroce_port *port)
+{
+	if (!port->host_owned)
+		rte_eth_dev_stop(port->id);
+	rte_mempool_free(port->pool);
+	port->pool = NULL;
+}

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A DPDK port: set up for one endpoint, whatever its driver can and cannot do.
+ */
+#ifndef UROCE_GLUE_PORT_H
+#define UROCE_GLUE_PORT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct rte_mempool;
+
+struct uroce_port_conf {
+	uint16_t port_id;
+	uint16_t num_queues; /* wanted; fewer if the port has fewer */
+	bool host_owned;     /* leave its set-up alone */
+	bool promiscuous;
+	uint16_t rx_descs;
+	uint16_t tx_descs;
+	uint32_t num_mbufs;
+	uint16_t mtu_bytes; /* upper limit for the path MTU */
+};
+
+struct uroce_port {
+	uint16_t id;
+	uint16_t num_queues;
+	bool host_owned;
+	bool rx_checks_ipv4; /* the port verifies IPv4 header checksums */
+	uint8_t mac[6];
+	uint16_t active_mtu_bytes;
+	uint16_t linux_mtu_bytes; /* by Linux's rule, for comparison */
+	uint32_t ip_mtu_bytes;	  /* what the port carries; UINT32_MAX: no limit known */
+	struct rte_mempool *pool;
+};
+
+/*
+ * Configures and starts the port (or looks at it, if the host owns it).
+ * -ENODEV: no such port; -EMSGSIZE: no room for path MTU 256; -ENOMEM: no memory for the pool;
+ * others: the driver's. Each is logged with what to do.
+ */
+int uroce_port_open(struct uroce_port *port, const struct uroce_port_conf *conf);
+void uroce_port_close(struct uroce_port *port);
+
+/* The largest path MTU (256 to 4096, at most limit) in an IP MTU; 0 if there is none. */
+uint16_t uroce_port_active_mtu(uint32_t ip_mtu_bytes, uint16_t limit_bytes);
+
+#endif
