@@ -49,10 +49,14 @@ static void arm(struct uroce_core *core, struct uroce_qp *qp, enum uroce_timer_u
 /* (Re)starts the retry timer if an answer is due, else stops it. */
 static void restart_ack_timer(struct uroce_core *core, struct uroce_qp *qp, uint64_t now_ns)
 {
-	if (qp->req.psn_una == qp->req.psn_high || qp->ack_timeout_ns == 0 || !qp->path->resolved)
+	if (qp->req.psn_una == qp->req.psn_high)
 		uroce_timer_cancel(&qp->comp.timer);
-	else
+	else if (!qp->path->resolved)
+		uroce_comp_wait_path(core, qp, now_ns);
+	else if (qp->ack_timeout_ns > 0)
 		arm(core, qp, UROCE_TIMER_ACK, now_ns + qp->ack_timeout_ns);
+	else
+		uroce_timer_cancel(&qp->comp.timer);
 }
 
 void uroce_comp_sent(struct uroce_core *core, struct uroce_qp *qp, uint64_t now_ns)
@@ -65,6 +69,13 @@ void uroce_comp_wait_path(struct uroce_core *core, struct uroce_qp *qp, uint64_t
 {
 	if (!uroce_timer_armed(&qp->comp.timer) || qp->comp.timer_use != UROCE_TIMER_PATH)
 		arm(core, qp, UROCE_TIMER_PATH, now_ns + core->conf.path_wait_ns);
+}
+
+void uroce_comp_path_lost(struct uroce_core *core, struct uroce_qp *qp, uint64_t now_ns)
+{
+	/* A receiver that was not ready is waited for first; then sending finds the path lost. */
+	if (uroce_timer_armed(&qp->comp.timer) && qp->comp.timer_use == UROCE_TIMER_ACK)
+		uroce_comp_wait_path(core, qp, now_ns);
 }
 
 void uroce_comp_path_resolved(struct uroce_core *core, struct uroce_qp *qp, uint64_t now_ns)
@@ -270,7 +281,6 @@ void uroce_comp_expire(struct uroce_core *core, struct uroce_qp *qp, uint64_t no
 		retry(core, qp, UROCE_CAUSE_TIMEOUT, qp->report.timeouts, now_ns);
 		break;
 	case UROCE_TIMER_RNR:
-		qp->req.waiting = false;
 		uroce_req_rewind(core, qp, now_ns);
 		restart_ack_timer(core, qp, now_ns);
 		break;

@@ -20,6 +20,9 @@ void uroce_comp_sent(struct uroce_core *core, struct uroce_qp *qp, uint64_t now_
 /* The requester waits for the peer's MAC. */
 void uroce_comp_wait_path(struct uroce_core *core, struct uroce_qp *qp, uint64_t now_ns);
 
+/* The MAC is not known any more: answers that are due cannot be waited for. */
+void uroce_comp_path_lost(struct uroce_core *core, struct uroce_qp *qp, uint64_t now_ns);
+
 /* The MAC is there: sending starts, or starts again. */
 void uroce_comp_path_resolved(struct uroce_core *core, struct uroce_qp *qp, uint64_t now_ns);
 

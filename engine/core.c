@@ -296,8 +296,8 @@ static void update_path(struct uroce_core *core, struct uroce_cmd *cmd, uint64_t
 		uroce_build_template(qp);
 		if (path->resolved)
 			uroce_comp_path_resolved(core, qp, now_ns);
-		else if (uroce_timer_armed(&qp->comp.timer))
-			uroce_comp_wait_path(core, qp, now_ns);
+		else
+			uroce_comp_path_lost(core, qp, now_ns);
 		uroce_core_wake_responses(core, qp);
 	}
 }

@@ -195,6 +195,7 @@ void uroce_req_rewind(struct uroce_core *core, struct uroce_qp *qp, uint64_t now
 	req->at_pkt = 0;
 	req->reads_out = 0;
 	req->unasked_pkts = 0;
+	req->waiting = false;
 	/* What cannot be sent is met again when the cursor comes back to it. */
 	req->failed = false;
 	uroce_req_catch_up(qp);

@@ -121,23 +121,11 @@ static void count_refusal(struct uroce_core *core, const struct uroce_refused *w
 		uroce_count(core, resp_local_length_error);
 }
 
-enum uroce_drop uroce_resp_refuse(struct uroce_core *core, struct uroce_qp *qp, uint32_t psn,
-	const struct uroce_refused *why, uint64_t now_ns)
+/* The receive that the refused request held ends with it; without one, an event tells. */
+static void end_refused(struct uroce_core *core, struct uroce_qp *qp,
+	const struct uroce_refused *why, bool holds_recv)
 {
-	uroce_trace_push(
-		&core->trace, now_ns, UROCE_TRACE_NAK, qp->qpn, psn, why->syndrome, why->refusal);
-	count_refusal(core, why);
-	owe_nak(core, qp, why->syndrome, psn);
-	if (qp->report.cause == UROCE_CAUSE_NONE) {
-		qp->report.refusal = why->refusal;
-		qp->report.refusal_got = why->got;
-		qp->report.refusal_want = why->want;
-	}
-	uroce_qp_blame(qp,
-		why->refusal == UROCE_REFUSAL_RECV_SHORT ? UROCE_CAUSE_RECV_TOO_SHORT
-							 : UROCE_CAUSE_REQUEST_REFUSED,
-		why->recv_status, why->syndrome, psn, now_ns);
-	if (qp->resp.has_recv)
+	if (holds_recv)
 		uroce_qp_complete_recv(core, qp,
 			&(struct uroce_cqe){.status = why->recv_status,
 				.opcode = UROCE_WC_RECV,
@@ -147,6 +135,31 @@ enum uroce_drop uroce_resp_refuse(struct uroce_core *core, struct uroce_qp *qp, 
 			why->syndrome == UROCE_SYNDROME_NAK_REMOTE_ACCESS
 				? UROCE_EVENT_QP_ACCESS_ERR
 				: UROCE_EVENT_QP_REQ_ERR);
+}
+
+enum uroce_drop uroce_resp_refuse(struct uroce_core *core, struct uroce_qp *qp, uint32_t psn,
+	const struct uroce_refused *why, uint64_t now_ns)
+{
+	/* A read found bad while it is answered holds no receive; a message behind it may. */
+	bool holds_recv = qp->resp.has_recv && psn == qp->resp.epsn;
+
+	uroce_trace_push(
+		&core->trace, now_ns, UROCE_TRACE_NAK, qp->qpn, psn, why->syndrome, why->refusal);
+	owe_nak(core, qp, why->syndrome, psn);
+	/* In ERR an earlier read may still turn out bad: the peer is told, nobody else again. */
+	if (qp->state == UROCE_QP_ERR)
+		return UROCE_DROP_REQUEST_REFUSED;
+	count_refusal(core, why);
+	if (qp->report.cause == UROCE_CAUSE_NONE) {
+		qp->report.refusal = why->refusal;
+		qp->report.refusal_got = why->got;
+		qp->report.refusal_want = why->want;
+	}
+	uroce_qp_blame(qp,
+		why->refusal == UROCE_REFUSAL_RECV_SHORT ? UROCE_CAUSE_RECV_TOO_SHORT
+							 : UROCE_CAUSE_REQUEST_REFUSED,
+		why->recv_status, why->syndrome, psn, now_ns);
+	end_refused(core, qp, why, holds_recv);
 	uroce_qp_enter_error(core, qp, now_ns);
 	return UROCE_DROP_REQUEST_REFUSED;
 }

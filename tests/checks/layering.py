@@ -101,10 +101,6 @@ class Tree:
     def resolve(self, name, header):
         """The file of the tree that a header's name means in the file `name`, or None."""
         own = name.split("/")[0]
-        # The installed place of a public header.
-        if header.startswith("uroce/"):
-            header = os.path.basename(header)
-            return next((p for p in PUBLIC if os.path.basename(p) == header), None)
         beside = os.path.normpath(os.path.join(os.path.dirname(name), header))
         permitted = [f for f in FOLDERS if f in ALLOWED[own]]
         others = [f for f in FOLDERS if f not in permitted]
@@ -138,7 +134,12 @@ def judge_include(tree, name, bracket, header):
         return "is a macro, which this check cannot follow"
     if header.endswith(".c"):
         return "is a source file; link it"
-    target = tree.resolve(name, header) if bracket == '"' or header.startswith("uroce/") else None
+    if bracket == "<":
+        # As an application that has uroce installed.
+        installed = header[len("uroce/"):] if header.startswith("uroce/") else header
+        target = next((p for p in PUBLIC if os.path.basename(p) == installed), None)
+    else:
+        target = tree.resolve(name, header)
     if target is None:
         kind = kind_of_system_header(header)
         if bracket == '"' and kind == "unknown":

@@ -188,6 +188,17 @@ static void unknown_syndromes(struct drill *d)
 	expect_cqe(d, "write 100 SUCCESS len 64");
 }
 
+static void ack_with_payload(struct drill *d)
+{
+	post_writes(d, 1);
+	inject_dropped(d, UROCE_DROP_RESPONSE_BAD, "ACKNOWLEDGE psn +0 ACK len 4");
+	inject_dropped(d, UROCE_DROP_RESPONSE_BAD, "ACKNOWLEDGE psn +0 NAK 2 len 4");
+	expect_no_cqe(d);
+	expect_state(d, UROCE_QP_RTS);
+	inject(d, "ACKNOWLEDGE psn +0 ACK");
+	expect_cqe(d, "write 100 SUCCESS len 64");
+}
+
 static void sequence_nak(struct drill *d)
 {
 	post_writes(d, 4);
@@ -537,6 +548,7 @@ int main(void)
 		{"unsignalled work completes only when it fails", unsignalled},
 		{"each NAK code has its status", nak_table},
 		{"unknown and reserved syndromes are dropped", unknown_syndromes},
+		{"an acknowledgement with a payload is dropped", ack_with_payload},
 		{"a sequence NAK acknowledges what came before and goes back", sequence_nak},
 		{"a second NAK for the same gap does nothing", same_nak_twice},
 		{"sequence NAKs without end exhaust the retries", too_many_naks},

@@ -25,7 +25,7 @@ enum {
 	PLACES_AT = WORDS_AT + WORDS * 8, /* message memory, each message its own */
 	MEM_BYTES = 1 << 20,
 	GAP_BYTES = 8,
-	SEEDS_DEFAULT = 400,
+	SEEDS_DEFAULT = 250,
 	TRACE_SHOWN = 40,
 	PPM_PERCENT = 10000,
 };

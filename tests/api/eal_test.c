@@ -1,0 +1,340 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The library on DPDK ports made of rings: opening, looping, embedding, worker mode, path MTU.
+ *
+ * EAL starts once per process, so the cases share it: ports 0 and 1 are tied together, 2 and 3 too.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include <rte_ethdev.h>
+#include <rte_lcore.h>
+#include <rte_mbuf.h>
+
+#include "cunit_run.h"
+#include "device.h"
+
+enum {
+	MEM_BYTES = 65536,
+	TURNS = 100000,
+	FRAME_BYTES = 60
+};
+
+struct side {
+	struct uroce_device *dev;
+	struct uroce_pd *pd;
+	struct uroce_cq *cq;
+	struct uroce_mr *mr;
+	struct uroce_qp *qp;
+	uint8_t mem[MEM_BYTES];
+};
+
+static struct side sides[2];
+
+static void open_side(struct side *s, struct uroce_device_conf conf)
+{
+	CU_ASSERT_EQUAL_FATAL(uroce_device_open(&conf, &s->dev), 0);
+	CU_ASSERT_EQUAL_FATAL(uroce_pd_create(s->dev, &s->pd), 0);
+	CU_ASSERT_EQUAL_FATAL(uroce_cq_create(s->dev, 64, &s->cq), 0);
+	CU_ASSERT_EQUAL_FATAL(uroce_mr_register(s->pd, s->mem, MEM_BYTES,
+				      UROCE_ACCESS_LOCAL_WRITE | UROCE_ACCESS_REMOTE_WRITE, &s->mr),
+		0);
+	CU_ASSERT_EQUAL_FATAL(
+		uroce_qp_create(
+			s->pd, &(struct uroce_qp_conf){.send_cq = s->cq, .recv_cq = s->cq}, &s->qp),
+		0);
+}
+
+static void close_side(struct side *s)
+{
+	CU_ASSERT_EQUAL(uroce_qp_destroy(s->qp), 0);
+	CU_ASSERT_EQUAL(uroce_cq_destroy(s->cq), 0);
+	CU_ASSERT_EQUAL(uroce_mr_deregister(s->mr), 0);
+	CU_ASSERT_EQUAL(uroce_pd_destroy(s->pd), 0);
+	CU_ASSERT_EQUAL(uroce_device_close(s->dev), 0);
+}
+
+static void connect_qps(struct uroce_qp *a, struct uroce_qp *b)
+{
+	struct uroce_peer peer;
+
+	uroce_qp_local(b, &peer);
+	CU_ASSERT_EQUAL_FATAL(uroce_qp_connect(a, &peer), 0);
+	uroce_qp_local(a, &peer);
+	CU_ASSERT_EQUAL_FATAL(uroce_qp_connect(b, &peer), 0);
+}
+
+static void post_write(struct side *from, const struct side *to, uint32_t bytes)
+{
+	struct uroce_sge sge = {from->mem, bytes, from->mr->lkey};
+	struct uroce_send_wr wr = {.wr_id = 1,
+		.opcode = UROCE_WR_RDMA_WRITE,
+		.flags = UROCE_SEND_SIGNALED,
+		.sge = &sge,
+		.num_sge = 1,
+		.rdma = {.remote_addr = (uintptr_t)to->mem, .rkey = to->mr->rkey}};
+
+	CU_ASSERT_EQUAL(uroce_post_send(from->qp, &wr, 1), 1);
+}
+
+static void write_arrives(struct side *from, struct side *to, bool poll_both)
+{
+	struct uroce_wc wc = {.status = UROCE_STATUS_GENERAL_ERR};
+	int n = 0;
+
+	for (int i = 0; i < MEM_BYTES; i++)
+		from->mem[i] = (uint8_t)(i * 7);
+	post_write(from, to, MEM_BYTES);
+	for (int i = 0; n == 0 && i < TURNS; i++) {
+		uroce_worker_poll(uroce_device_worker(from->dev, 0));
+		if (poll_both)
+			uroce_worker_poll(uroce_device_worker(to->dev, 0));
+		n = uroce_cq_poll(from->cq, &wc, 1);
+	}
+	CU_ASSERT_EQUAL(n, 1);
+	CU_ASSERT_EQUAL(wc.status, UROCE_STATUS_SUCCESS);
+	CU_ASSERT_EQUAL(memcmp(from->mem, to->mem, MEM_BYTES), 0);
+}
+
+static void a_second_eal_init_is_ealready(void)
+{
+	CU_ASSERT_EQUAL(uroce_eal_init_embedded(2), -EALREADY);
+	CU_ASSERT_EQUAL(uroce_eal_init_embedded(99), -EINVAL);
+}
+
+static void a_port_that_is_not_there_is_enodev(void)
+{
+	struct uroce_device *dev;
+
+	CU_ASSERT_EQUAL(
+		uroce_device_open(
+			&(struct uroce_device_conf){.port_id = 77, .addr = "192.0.2.1"}, &dev),
+		-ENODEV);
+}
+
+static void a_port_has_one_endpoint(void)
+{
+	struct uroce_device *dev;
+
+	open_side(&sides[0], (struct uroce_device_conf){.addr = "192.0.2.1"});
+	CU_ASSERT_EQUAL(
+		uroce_device_open(&(struct uroce_device_conf){.addr = "192.0.2.1"}, &dev), -EBUSY);
+	close_side(&sides[0]);
+}
+
+static void a_port_with_one_queue_cannot_have_two_workers(void)
+{
+	struct uroce_device *dev;
+
+	CU_ASSERT_EQUAL(
+		uroce_device_open(
+			&(struct uroce_device_conf){.addr = "192.0.2.1", .num_workers = 2}, &dev),
+		-EINVAL);
+}
+
+static void a_write_crosses_two_ports(void)
+{
+	open_side(&sides[0], (struct uroce_device_conf){.port_id = 0, .addr = "192.0.2.1"});
+	open_side(&sides[1], (struct uroce_device_conf){.port_id = 1, .addr = "192.0.2.2"});
+	connect_qps(sides[0].qp, sides[1].qp);
+	write_arrives(&sides[0], &sides[1], true);
+	close_side(&sides[0]);
+	close_side(&sides[1]);
+}
+
+static void two_queue_pairs_of_one_port_talk_without_the_wire(void)
+{
+	struct uroce_qp *other;
+	struct side *s = &sides[0];
+	struct uroce_wc wc;
+	int n = 0;
+
+	open_side(s, (struct uroce_device_conf){.port_id = 0, .addr = "192.0.2.1"});
+	CU_ASSERT_EQUAL_FATAL(
+		uroce_qp_create(
+			s->pd, &(struct uroce_qp_conf){.send_cq = s->cq, .recv_cq = s->cq}, &other),
+		0);
+	connect_qps(s->qp, other);
+	post_write(s, s, 20000);
+	for (int i = 0; n == 0 && i < TURNS; i++) {
+		uroce_worker_poll(uroce_device_worker(s->dev, 0));
+		n = uroce_cq_poll(s->cq, &wc, 1);
+	}
+	CU_ASSERT_EQUAL(n, 1);
+	CU_ASSERT_EQUAL(wc.status, UROCE_STATUS_SUCCESS);
+	CU_ASSERT_TRUE(s->dev->workers[0].poller.counters.looped >= 6);
+	CU_ASSERT_EQUAL(uroce_qp_destroy(other), 0);
+	close_side(s);
+}
+
+static void a_worker_polls_on_its_own_lcore(void)
+{
+	unsigned int lcore = rte_get_next_lcore(-1, 1, 0);
+	struct uroce_worker *worker;
+
+	if (lcore >= RTE_MAX_LCORE)
+		SKIP("EAL has one lcore here");
+	open_side(&sides[0], (struct uroce_device_conf){.port_id = 0, .addr = "192.0.2.1"});
+	open_side(&sides[1], (struct uroce_device_conf){.port_id = 1, .addr = "192.0.2.2"});
+	worker = uroce_device_worker(sides[1].dev, 0);
+	CU_ASSERT_EQUAL(uroce_worker_launch(worker, rte_get_main_lcore()), -EINVAL);
+	CU_ASSERT_EQUAL_FATAL(uroce_worker_launch(worker, lcore), 0);
+	CU_ASSERT_EQUAL(uroce_worker_launch(worker, lcore), -EBUSY);
+	connect_qps(sides[0].qp, sides[1].qp);
+	write_arrives(&sides[0], &sides[1], false);
+	uroce_worker_stop(worker);
+	close_side(&sides[0]);
+	close_side(&sides[1]);
+}
+
+/* ---- a host that owns the port ---- */
+
+static struct rte_mempool *host_pool;
+
+/* A frame that is not RoCE, with a number in it. */
+static struct rte_mbuf *foreign_frame(uint8_t number)
+{
+	struct rte_mbuf *mbuf = rte_pktmbuf_alloc(host_pool);
+	uint8_t *data = (uint8_t *)rte_pktmbuf_append(mbuf, FRAME_BYTES);
+
+	memset(data, 0xff, FRAME_BYTES);
+	data[12] = 0x08;
+	data[13] = 0x06; /* ARP */
+	data[20] = number;
+	return mbuf;
+}
+
+/* The frames that a host's loop takes from one endpoint and gives to the other. */
+static uint16_t carry(struct side *from, struct side *to, bool with_foreign, int *wrong)
+{
+	struct rte_mbuf *burst[96];
+	uint16_t n = uroce_worker_tx(uroce_device_worker(from->dev, 0), burst, 32), total = 0, left;
+	struct rte_mbuf *mixed[96];
+
+	for (uint16_t i = 0; i < n; i++) {
+		if (with_foreign)
+			mixed[total++] = foreign_frame((uint8_t)i);
+		mixed[total++] = burst[i];
+	}
+	left = uroce_worker_rx(uroce_device_worker(to->dev, 0), mixed, total);
+	*wrong += left != (with_foreign ? n : 0);
+	for (uint16_t i = 0; i < left; i++) {
+		*wrong += rte_pktmbuf_mtod(mixed[i], uint8_t *)[20] != i;
+		rte_pktmbuf_free(mixed[i]);
+	}
+	return n;
+}
+
+static void a_host_hands_in_its_bursts_and_gets_the_rest_back_in_order(void)
+{
+	struct uroce_wc wc = {.status = UROCE_STATUS_GENERAL_ERR};
+	int wrong = 0, n = 0;
+
+	host_pool = rte_pktmbuf_pool_create("host", 1024, 0, 0, 2048, SOCKET_ID_ANY);
+	CU_ASSERT_PTR_NOT_NULL_FATAL(host_pool);
+	for (int i = 0; i < 2; i++)
+		open_side(&sides[i],
+			(struct uroce_device_conf){.port_id = (uint16_t)(2 + i),
+				.addr = i ? "192.0.2.2" : "192.0.2.1",
+				.host_owns_port = true});
+	connect_qps(sides[0].qp, sides[1].qp);
+	for (int i = 0; i < MEM_BYTES; i++)
+		sides[0].mem[i] = (uint8_t)(i * 11);
+	post_write(&sides[0], &sides[1], MEM_BYTES);
+	for (int i = 0; n == 0 && i < TURNS; i++) {
+		carry(&sides[0], &sides[1], true, &wrong);
+		carry(&sides[1], &sides[0], true, &wrong);
+		n = uroce_cq_poll(sides[0].cq, &wc, 1);
+	}
+	CU_ASSERT_EQUAL(n, 1);
+	CU_ASSERT_EQUAL(wrong, 0);
+	CU_ASSERT_EQUAL(wc.status, UROCE_STATUS_SUCCESS);
+	CU_ASSERT_EQUAL(memcmp(sides[0].mem, sides[1].mem, MEM_BYTES), 0);
+	close_side(&sides[0]);
+	close_side(&sides[1]);
+	CU_ASSERT_EQUAL(rte_mempool_avail_count(host_pool), 1024);
+	rte_mempool_free(host_pool);
+}
+
+/* A RoCE frame cut into a chain at `cut`. */
+static struct rte_mbuf *cut_in_two(struct rte_mbuf *whole, uint32_t cut)
+{
+	struct rte_mbuf *tail;
+	uint32_t bytes = rte_pktmbuf_data_len(whole);
+
+	if (cut >= bytes)
+		return whole;
+	tail = rte_pktmbuf_alloc(host_pool);
+	memcpy(rte_pktmbuf_append(tail, (uint16_t)(bytes - cut)),
+		rte_pktmbuf_mtod_offset(whole, uint8_t *, cut), bytes - cut);
+	rte_pktmbuf_trim(whole, (uint16_t)(bytes - cut));
+	rte_pktmbuf_chain(whole, tail);
+	return whole;
+}
+
+static void a_frame_may_be_cut_anywhere(void)
+{
+	struct rte_mbuf *burst[32];
+	struct uroce_wc wc;
+
+	host_pool = rte_pktmbuf_pool_create("host2", 1023, 0, 0, 4800, SOCKET_ID_ANY);
+	CU_ASSERT_PTR_NOT_NULL_FATAL(host_pool);
+	for (int i = 0; i < 2; i++)
+		open_side(&sides[i],
+			(struct uroce_device_conf){.port_id = (uint16_t)(2 + i),
+				.addr = i ? "192.0.2.2" : "192.0.2.1",
+				.host_owns_port = true});
+	connect_qps(sides[0].qp, sides[1].qp);
+	for (uint32_t cut = 1; cut < 200; cut++) {
+		uint16_t n;
+
+		memset(sides[0].mem, (int)cut, 100);
+		post_write(&sides[0], &sides[1], 100);
+		n = uroce_worker_tx(uroce_device_worker(sides[0].dev, 0), burst, 32);
+		CU_ASSERT_EQUAL(n, 1);
+		burst[0] = cut_in_two(burst[0], cut);
+		CU_ASSERT_EQUAL(uroce_worker_rx(uroce_device_worker(sides[1].dev, 0), burst, n), 0);
+		CU_ASSERT_EQUAL(memcmp(sides[0].mem, sides[1].mem, 100), 0);
+		n = uroce_worker_tx(uroce_device_worker(sides[1].dev, 0), burst, 32);
+		CU_ASSERT_EQUAL(uroce_worker_rx(uroce_device_worker(sides[0].dev, 0), burst, n), 0);
+		CU_ASSERT_EQUAL(uroce_cq_poll(sides[0].cq, &wc, 1), 1);
+		CU_ASSERT_EQUAL(wc.status, UROCE_STATUS_SUCCESS);
+	}
+	close_side(&sides[0]);
+	close_side(&sides[1]);
+	rte_mempool_free(host_pool);
+}
+
+static void the_path_mtu_is_the_largest_that_fits(void)
+{
+	CU_ASSERT_EQUAL(uroce_port_active_mtu(UINT32_MAX, 4096), 4096);
+	CU_ASSERT_EQUAL(uroce_port_active_mtu(4096 + 64, 4096), 4096);
+	CU_ASSERT_EQUAL(uroce_port_active_mtu(4096 + 63, 4096), 2048);
+	CU_ASSERT_EQUAL(uroce_port_active_mtu(1500, 4096), 1024);
+	CU_ASSERT_EQUAL(uroce_port_active_mtu(9000, 1024), 1024);
+	CU_ASSERT_EQUAL(uroce_port_active_mtu(256 + 64, 4096), 256);
+	CU_ASSERT_EQUAL(uroce_port_active_mtu(256 + 63, 4096), 0);
+}
+
+int main(void)
+{
+	static const struct unit_case cases[] = {
+		{"a second EAL initialisation is -EALREADY", a_second_eal_init_is_ealready},
+		{"a port that is not there is -ENODEV", a_port_that_is_not_there_is_enodev},
+		{"a port has one endpoint", a_port_has_one_endpoint},
+		{"a port with one queue cannot have two workers",
+			a_port_with_one_queue_cannot_have_two_workers},
+		{"a WRITE crosses two ports", a_write_crosses_two_ports},
+		{"two queue pairs of one port talk without the wire",
+			two_queue_pairs_of_one_port_talk_without_the_wire},
+		{"a worker polls on its own lcore", a_worker_polls_on_its_own_lcore},
+		{"a host hands in its bursts and gets the rest back in order",
+			a_host_hands_in_its_bursts_and_gets_the_rest_back_in_order},
+		{"a frame may be cut anywhere", a_frame_may_be_cut_anywhere},
+		{"the path MTU is the largest that fits", the_path_mtu_is_the_largest_that_fits},
+	};
+
+	if (uroce_eal_init_embedded(4) != 0)
+		return 1;
+	return run_suite("eal", cases, sizeof(cases) / sizeof(cases[0]));
+}

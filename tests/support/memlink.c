@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The in-memory link: one turn is receive, expire, transmit, as on a port.
+ */
+#include "memlink.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+enum {
+	BURST = 32
+};
+
+struct frame {
+	uint32_t bytes;
+	uint8_t data[MEMLINK_FRAME_BYTES - sizeof(uint32_t)];
+};
+
+static uint32_t receive(struct memlink *link, struct uroce_core *core, uint64_t now_ns)
+{
+	uint32_t head = atomic_load_explicit(&link->in.head, memory_order_relaxed);
+	uint32_t n = uroce_ring_tail(&link->in) - head;
+	struct uroce_pkt pkts[BURST];
+
+	if (n > BURST)
+		n = BURST;
+	for (uint32_t i = 0; i < n; i++) {
+		const struct frame *frame = uroce_ring_entry(&link->in, head + i);
+
+		pkts[i].data = frame->data;
+		pkts[i].bytes = frame->bytes;
+		pkts[i].flags = 0;
+	}
+	uroce_core_rx(core, now_ns, pkts, n);
+	uroce_ring_release(&link->in, head + n);
+	if (n < BURST)
+		uroce_core_rx_empty(core, now_ns);
+	return n;
+}
+
+static uint32_t transmit(struct memlink *link, struct uroce_core *core, uint64_t now_ns)
+{
+	struct uroce_ring *out = &link->peer->in;
+	struct uroce_slot slots[BURST];
+	uint32_t room, used;
+
+	out->head_cached = atomic_load_explicit(&out->head, memory_order_acquire);
+	room = out->limit - (out->producer_tail - out->head_cached);
+	if (room > BURST)
+		room = BURST;
+	for (uint32_t i = 0; i < room; i++) {
+		struct frame *frame = uroce_ring_entry(out, out->producer_tail + i);
+
+		slots[i].data = frame->data;
+		slots[i].capacity_bytes = sizeof(frame->data);
+	}
+	used = uroce_core_tx(core, now_ns, slots, room);
+	for (uint32_t i = 0; i < used; i++) {
+		struct frame *frame = uroce_ring_entry(out, out->producer_tail);
+
+		frame->bytes = slots[i].bytes;
+		uroce_ring_advance(out);
+	}
+	uroce_ring_publish(out);
+	return used;
+}
+
+static uint32_t turn(void *arg, struct uroce_core *core, uint64_t now_ns)
+{
+	struct memlink *link = arg;
+	uint32_t moved = receive(link, core, now_ns);
+
+	uroce_core_expire(core, now_ns);
+	return moved + transmit(link, core, now_ns);
+}
+
+const struct uroce_link_ops memlink_ops = {.turn = turn};
+
+static void init_side(struct memlink *link, struct memlink *peer)
+{
+	link->memory = calloc(MEMLINK_FRAMES, sizeof(struct frame));
+	if (!link->memory)
+		abort();
+	uroce_ring_init(&link->in, link->memory, sizeof(struct frame), MEMLINK_FRAMES);
+	link->peer = peer;
+}
+
+void memlink_init(struct memlink *a, struct memlink *b)
+{
+	init_side(a, b);
+	init_side(b, a);
+}
+
+void memlink_fini(struct memlink *a, struct memlink *b)
+{
+	free(a->memory);
+	free(b->memory);
+}
+
+struct uroce_device *memlink_open(struct memlink *link, unsigned int id)
+{
+	const uint8_t mac[6] = {2, 0, 0, 0, 0, (uint8_t)id};
+	struct uroce_device *dev;
+	void *links[] = {link};
+	char addr[32];
+
+	snprintf(addr, sizeof(addr), "192.0.2.%u/24", id);
+	if (uroce_device_open_link(&(struct uroce_device_conf){.addr = addr, .max_qps = 64}, mac,
+		    4096, &memlink_ops, links, &dev) != 0)
+		abort();
+	return dev;
+}

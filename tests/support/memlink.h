@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A link in memory between two devices of the public API, without DPDK.
+ *
+ * Each direction is a ring of whole frames. It carries what a port would, and every access is one
+ * that the thread sanitizer can see.
+ */
+#ifndef UROCE_TESTS_MEMLINK_H
+#define UROCE_TESTS_MEMLINK_H
+
+#include "device.h"
+
+enum {
+	MEMLINK_FRAMES = 256,
+	MEMLINK_FRAME_BYTES = 4480
+};
+
+struct memlink {
+	struct uroce_ring in; /* frames for this side */
+	struct memlink *peer;
+	void *memory;
+};
+
+extern const struct uroce_link_ops memlink_ops;
+
+/* Ties two sides together. */
+void memlink_init(struct memlink *a, struct memlink *b);
+void memlink_fini(struct memlink *a, struct memlink *b);
+
+/* A device at 192.0.2.<id> over this side of a link, with path MTU 4096. */
+struct uroce_device *memlink_open(struct memlink *link, unsigned int id);
+
+#endif
