@@ -159,8 +159,8 @@ bool uroce_options_parse(int argc, char **argv, const struct uroce_option *const
 		}
 		option = find_option(tables, argv[i], &value);
 		if (!option) {
-			uroce_app_say("there is no option %s; --help lists those there are",
-				argv[i]);
+			uroce_app_say(
+				"there is no option %s; --help lists those there are", argv[i]);
 			return false;
 		}
 		if (option->value && !value && i + 1 < argc)
@@ -205,6 +205,7 @@ void uroce_samples_add(struct uroce_samples *samples, uint64_t ns)
 	if (ns > samples->max_ns)
 		samples->max_ns = ns;
 	samples->count++;
+	samples->counts_log2[63 - __builtin_clzll(ns | 1)]++;
 	if (at >= samples->capacity) {
 		/* A linear congruential step: good enough to choose what to forget. */
 		samples->random = samples->random * UINT64_C(6364136223846793005) + 1;

@@ -69,6 +69,8 @@ struct uroce_samples {
 	uint64_t capacity;
 	uint64_t count; /* how many were added */
 	uint64_t min_ns, max_ns;
+	/* How many of all were from 2^i to below 2^(i+1) ns; those of 0 are with 1's. */
+	uint64_t counts_log2[64];
 	uint64_t random;
 };
 

@@ -53,7 +53,8 @@ static int allocate(struct uroce_perf_side *side, char *why)
 
 	side->stride_bytes = uroce_perf_test_stride_bytes(&side->test);
 	side->lanes = calloc(side->test.qps, sizeof(*side->lanes));
-	side->memory = aligned_alloc(PAGE_BYTES, (bytes + PAGE_BYTES - 1) / PAGE_BYTES * PAGE_BYTES);
+	side->memory =
+		aligned_alloc(PAGE_BYTES, (bytes + PAGE_BYTES - 1) / PAGE_BYTES * PAGE_BYTES);
 	if (!side->lanes || !side->memory)
 		return refuse(why, -ENOMEM, "no memory for the messages");
 	/* Touched now, so that no page is faulted in while it is measured. */
@@ -97,8 +98,8 @@ int uroce_perf_side_open(struct uroce_perf_side *side, struct uroce_endpoint *en
 	side->is_server = is_server;
 	err = allocate(side, why);
 	if (!err) {
-		err = uroce_cq_create(endpoint->device,
-			test->qps * (send_wrs(side) + recv_wrs(side)), &side->cq);
+		err = uroce_cq_create(
+			endpoint->device, test->qps * (send_wrs(side) + recv_wrs(side)), &side->cq);
 		if (err)
 			refuse(why, err, "a completion queue could not be created");
 	}
@@ -251,8 +252,8 @@ void uroce_perf_side_explain(const struct uroce_perf_side *side, const struct ur
 	uroce_qp_last_error(side->lanes[lane].qp, words, sizeof(words));
 	snprintf(why, UROCE_PERF_WORDS_BYTES, "queue pair 0x%06" PRIx32 ": %s ended in %s%s%s",
 		uroce_qp_number(side->lanes[lane].qp),
-		wc->opcode == UROCE_WC_RECV || wc->opcode == UROCE_WC_RECV_RDMA_WITH_IMM ?
-			"a receive" :
-			uroce_perf_op_name(side->test.op),
+		wc->opcode == UROCE_WC_RECV || wc->opcode == UROCE_WC_RECV_RDMA_WITH_IMM
+			? "a receive"
+			: uroce_perf_op_name(side->test.op),
 		uroce_status_name(wc->status), *words ? ": " : "", words);
 }

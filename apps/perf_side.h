@@ -52,7 +52,8 @@ int uroce_perf_side_connect(struct uroce_perf_side *side, uint32_t lane,
 	const struct uroce_peer *peer, char why[UROCE_PERF_WORDS_BYTES]);
 
 /* The record of this side's memory, and the peer's taken in; false: it does not fit the test. */
-void uroce_perf_side_write_memory(char line[UROCE_RECORD_BYTES], const struct uroce_perf_side *side);
+void uroce_perf_side_write_memory(
+	char line[UROCE_RECORD_BYTES], const struct uroce_perf_side *side);
 bool uroce_perf_side_read_memory(const char *line, struct uroce_perf_side *side);
 
 /* A place for messages of a lane; and what the peer calls its own. */

@@ -24,8 +24,8 @@ static bool enter(struct uroce_record *record, const char *name)
 {
 	size_t length = strlen(name);
 
-	if (record->is_bad || record->at[0] != ' ' ||
-		strncmp(record->at + 1, name, length) != 0 || record->at[1 + length] != '=') {
+	if (record->is_bad || record->at[0] != ' ' || strncmp(record->at + 1, name, length) != 0 ||
+		record->at[1 + length] != '=') {
 		record->is_bad = true;
 		return false;
 	}

@@ -488,6 +488,8 @@ enum uroce_drop uroce_comp_rx(
 			return UROCE_ACCEPTED;
 		return UROCE_DROP_GHOST_RESPONSE;
 	}
+	if (pkt->op->kind == UROCE_OP_ACK && pkt->payload_bytes != 0)
+		return UROCE_DROP_RESPONSE_BAD;
 	if (pkt->op->kind == UROCE_OP_ACK)
 		return take_ack(core, qp, pkt, n, now_ns);
 	return take_data(core, qp, pkt, n, now_ns);

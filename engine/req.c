@@ -109,13 +109,14 @@ static void take_wqe(struct uroce_qp *qp, uint32_t index)
 
 void uroce_req_pull(struct uroce_qp *qp)
 {
-	uint32_t posted = uroce_ring_tail(&qp->send_ring);
+	uint32_t fresh = uroce_ring_tail(&qp->send_ring) - qp->req.tail;
+	uint32_t room = qp->send_ring.limit - (qp->req.tail - qp->req.head);
 
 	/* A tail that cannot be is an application writing where it must not: take what fits. */
-	if (posted - qp->req.head > qp->send_ring.limit)
-		posted = qp->req.head + qp->send_ring.limit;
-	for (; qp->req.tail != posted; qp->req.tail++)
-		take_wqe(qp, qp->req.tail);
+	if (fresh > room)
+		fresh = room;
+	for (; fresh > 0; fresh--)
+		take_wqe(qp, qp->req.tail++);
 }
 
 /* ---- places ---- */

@@ -6,6 +6,7 @@
 #   summary.py meson COUNTS STAGE LOG      the tests of one meson log (meson-logs/STAGE.json)
 #   summary.py script COUNTS STAGE STATUS  one script; its output comes on standard input
 #   summary.py total COUNTS                the last line
+#   summary.py self-test                   shows that nothing bad is counted as good
 #
 # COUNTS is a file to which the first two append a line per test, and of which the third prints the
 # sum. A test says RESULT <suite> passed=N failed=N skipped=N, as often as it likes; the lines are
@@ -104,6 +105,38 @@ def total(counts):
     return failed == 0 and passed > 0
 
 
+# (output, exit status, timed out) and the (passed, failed, skipped) that it has to count as.
+VERDICTS = [
+    ("RESULT a passed=3 failed=0 skipped=0\n", 0, False, (3, 0, 0)),
+    ("RESULT a passed=3 failed=0 skipped=0\nRESULT b passed=4 failed=0 skipped=0\n", 0, False,
+     (7, 0, 0)),
+    ("SKIP x: no y\nRESULT a passed=3 failed=0 skipped=1\n", 0, False, (3, 0, 1)),
+    ("RESULT a passed=3 failed=2 skipped=0\n", 1, False, (3, 2, 0)),
+    ("RESULT a passed=3 failed=2 skipped=0\n", 0, False, (3, 2, 0)),
+    ("RESULT a passed=3 failed=0 skipped=0\n", 1, False, (3, 1, 0)),
+    ("RESULT a passed=3 failed=0 skipped=0\n", -11, False, (3, 1, 0)),
+    ("RESULT a passed=3 failed=0 skipped=0\n", 0, True, (3, 1, 0)),
+    ("RESULT a passed=3 failed=0 skipped=1\n", 0, False, (3, 1, 1)),
+    ("RESULT a passed=0 failed=0 skipped=0\n", 0, False, (0, 1, 0)),
+    ("  RESULT a passed=3 failed=0 skipped=0\n", 0, False, (0, 1, 0)),
+    ("all is well\n", 0, False, (0, 1, 0)),
+    ("", 0, False, (0, 1, 0)),
+    ("", -6, False, (0, 1, 0)),
+    ("", 139, False, (0, 1, 0)),
+]
+
+
+def self_test():
+    failed = 0
+    for output, status, timed_out, expected in VERDICTS:
+        passed, bad, skipped, wrong = judge(output, status, timed_out)
+        if (passed, bad, skipped) != expected or bool(wrong) != (bad > 0):
+            failed += 1
+            print("%r with status %d: counted as %r" % (output, status, (passed, bad, skipped)))
+    print("RESULT summary_self_test passed=%d failed=%d skipped=0" % (len(VERDICTS) - failed, failed))
+    return failed == 0
+
+
 def main():
     if len(sys.argv) == 5 and sys.argv[1] == "meson":
         good = meson(*sys.argv[2:])
@@ -112,8 +145,10 @@ def main():
         good = record(counts, stage, stage, sys.stdin.read(), "", int(status))
     elif len(sys.argv) == 3 and sys.argv[1] == "total":
         good = total(sys.argv[2])
+    elif sys.argv[1:] == ["self-test"]:
+        good = self_test()
     else:
-        sys.exit("usage: summary.py meson|script|total COUNTS ...")
+        sys.exit("usage: summary.py meson|script|total|self-test ...")
     sys.exit(0 if good else 1)
 
 

@@ -119,6 +119,20 @@ static void rx(struct drill *d, char *lines)
 		free(frames[i]);
 }
 
+void drill_inject_bytes(struct drill *d, const uint8_t *bytes, uint32_t n)
+{
+	struct uroce_pkt pkt = {.bytes = n};
+	uint8_t *frame = malloc(n ? n : 1);
+
+	if (!frame)
+		abort();
+	memcpy(frame, bytes, n);
+	pkt.data = frame;
+	uroce_core_rx(&d->ep.core, d->now_ns, &pkt, 1);
+	d->drop = pkt.drop;
+	free(frame);
+}
+
 void inject(struct drill *d, const char *format, ...)
 {
 	char text[16 * DRILL_TEXT_BYTES];

@@ -80,6 +80,8 @@ uint32_t drill_build_frame(const struct drill *d, const char *line, uint8_t *out
 
 /* As a printf format; several frames, parted by ';', are one burst. */
 __attribute__((format(printf, 2, 3))) void inject(struct drill *d, const char *format, ...);
+/* Any bytes, as one frame. */
+void drill_inject_bytes(struct drill *d, const uint8_t *bytes, uint32_t n);
 /* One frame, which must be dropped for this reason and count under it once. */
 #define inject_dropped(d, drop, ...) drill_inject_dropped(d, __FILE__, __LINE__, drop, __VA_ARGS__)
 

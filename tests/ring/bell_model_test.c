@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A model of the doorbell (engine/sched.h): every interleaving of posters and worker.
+ * A model of the doorbell (engine/ready.h): every interleaving of posters and worker.
  *
  * Each poster has a queue and a bell of its own and makes a few posts; the worker walks the list,
- * and the steps are those named in sched.h, with the push taken apart into its loads and stores.
+ * and the steps are those named in ready.h, with the push taken apart into its loads and stores.
  * What must hold: when nothing moves any more every entry was seen, and no bell is ever in two
  * places at once. Then the same with one thing turned round: the model must notice, or it proves
  * nothing.

@@ -2,17 +2,11 @@
 /*
  * Completion queues, seen from one thread: order, fullness, arming, purging, slots given back.
  *
- * Arming against a worker that pushes at the same time is tests/ring's business. One order
- * between two stores is tested here, with the page that one of them writes to made read-only: the
- * fault stops the poller exactly there.
+ * What holds against a worker that pushes at the same time is tests/ring's business.
  */
-#define _GNU_SOURCE
 #include "cq.h"
 
-#include <signal.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 #include "cunit_run.h"
 #include "test_random.h"
@@ -424,55 +418,6 @@ static void random_use_loses_and_invents_nothing(void)
 	stop();
 }
 
-/* The queue whose index lies on a page of its own, and what its first store found. */
-static struct uroce_ring *watched;
-static long page_bytes;
-static volatile sig_atomic_t stopped_at_release;
-static volatile sig_atomic_t pushed_at_release;
-
-/* What a worker does that sees the slot free and completes what was posted there. */
-static void at_release(int signal)
-{
-	struct uroce_cqe cqe = {.wr_id = 2};
-	bool fire;
-
-	(void)signal;
-	mprotect(watched, (size_t)page_bytes, PROT_READ | PROT_WRITE);
-	stopped_at_release++;
-	pushed_at_release = uroce_cq_push(cq, 0, &cqe, &fire);
-}
-
-/*
- * A queue of one slot on a completion queue of one: whoever sees the slot free may post, and the
- * worker completes, before the poller has made its next step.
- */
-static void a_queues_slot_is_freed_only_after_the_completions_own(void)
-{
-	struct sigaction act = {.sa_handler = at_release}, before;
-	struct uroce_cqe cqe = completion(1), out;
-	bool fire;
-
-	start(1, 1);
-	page_bytes = sysconf(_SC_PAGESIZE);
-	watched = mmap(NULL, (size_t)page_bytes, PROT_READ | PROT_WRITE,
-		MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	CU_ASSERT_PTR_NOT_EQUAL_FATAL(watched, MAP_FAILED);
-	uroce_ring_init(watched, queue_entries, sizeof(queue_entries[0]), 1);
-	cqe.queue = watched;
-	cqe.queue_head = 1;
-	CU_ASSERT_TRUE(uroce_cq_push(cq, 0, &cqe, &fire));
-	CU_ASSERT_EQUAL_FATAL(sigaction(SIGSEGV, &act, &before), 0);
-	mprotect(watched, (size_t)page_bytes, PROT_READ);
-	CU_ASSERT_EQUAL(uroce_cq_pop(cq, &out, 1), 1);
-	sigaction(SIGSEGV, &before, NULL);
-	CU_ASSERT_EQUAL(out.wr_id, 1);
-	CU_ASSERT_EQUAL(stopped_at_release, 1);
-	CU_ASSERT_TRUE(pushed_at_release);
-	CU_ASSERT_EQUAL(atomic_load(&cq->overrun), 0);
-	munmap(watched, (size_t)page_bytes);
-	stop();
-}
-
 int main(void)
 {
 	static const struct unit_case cases[] = {
@@ -506,8 +451,6 @@ int main(void)
 		{"Purging does not touch what was polled or comes later",
 			purging_does_not_touch_what_was_polled_or_comes_later},
 		{"Random use loses and invents nothing", random_use_loses_and_invents_nothing},
-		{"A queue's slot is freed only after the completion's own",
-			a_queues_slot_is_freed_only_after_the_completions_own},
 	};
 
 	return run_suite("cq", cases, sizeof(cases) / sizeof(cases[0]));

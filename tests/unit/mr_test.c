@@ -219,6 +219,50 @@ static void a_deregistered_key_finds_nothing_and_cannot_go_twice(void)
 	CU_ASSERT_EQUAL(ask(other, 0x20000, 8), UROCE_MR_OK);
 }
 
+static void a_killed_region_is_not_found_and_keeps_its_slot_until_it_is_removed(void)
+{
+	struct uroce_mr_attr attr = region(0x30000, 100);
+	uint32_t key, other;
+
+	start();
+	key = added(region(0x10000, 100));
+	other = added(region(0x20000, 100));
+	uroce_mr_table_kill(&table, key ^ 1);
+	CU_ASSERT_EQUAL(ask(key, 0x10000, 8), UROCE_MR_OK);
+	uroce_mr_table_kill(&table, key);
+	uroce_mr_table_kill(&table, key);
+	CU_ASSERT_EQUAL(ask(key, 0x10000, 8), UROCE_MR_NO_KEY);
+	CU_ASSERT_EQUAL(ask(UROCE_MR_DEAD, 0x10000, 8), UROCE_MR_NO_KEY);
+	CU_ASSERT_EQUAL(table.used, 2);
+	attr.key = key;
+	CU_ASSERT_EQUAL(add(&attr, &key), -EEXIST);
+	attr.key = key ^ 0x80;
+	CU_ASSERT_EQUAL(add(&attr, &key), -EEXIST);
+	CU_ASSERT_EQUAL(uroce_mr_table_remove(&table, UROCE_MR_DEAD), -ENOENT);
+	CU_ASSERT_EQUAL(uroce_mr_table_remove(&table, key), 0);
+	CU_ASSERT_EQUAL(uroce_mr_table_remove(&table, key), -ENOENT);
+	CU_ASSERT_EQUAL(table.used, 1);
+	CU_ASSERT_EQUAL(add(&attr, &key), 0);
+	CU_ASSERT_EQUAL(ask(other, 0x20000, 8), UROCE_MR_OK);
+}
+
+static void killing_what_is_not_there_is_nothing(void)
+{
+	uint32_t key;
+
+	start();
+	for (key = 0; key < 1024; key++)
+		uroce_mr_table_kill(&table, key);
+	CU_ASSERT_EQUAL(table.used, 0);
+	key = added(region(0x10000, 100));
+	CU_ASSERT_EQUAL(uroce_mr_table_remove(&table, key), 0);
+	uroce_mr_table_kill(&table, key);
+	CU_ASSERT_EQUAL(ask(key, 0x10000, 8), UROCE_MR_NO_KEY);
+	/* the slot is free, not dead: it may be had again */
+	for (int i = 0; i < NUM_SLOTS / 2; i++)
+		added(region(0x10000, 100));
+}
+
 /* The slot of a key is its low index bits; a table of two slots makes reuse certain. */
 static void the_tag_changes_whenever_a_slot_is_used_again(void)
 {
@@ -412,6 +456,9 @@ int main(void)
 			key_zero_finds_nothing_in_an_empty_table},
 		{"A deregistered key finds nothing and cannot go twice",
 			a_deregistered_key_finds_nothing_and_cannot_go_twice},
+		{"A killed region is not found, and keeps its slot until it is removed",
+			a_killed_region_is_not_found_and_keeps_its_slot_until_it_is_removed},
+		{"Killing what is not there is nothing", killing_what_is_not_there_is_nothing},
 		{"The tag changes whenever a slot is used again",
 			the_tag_changes_whenever_a_slot_is_used_again},
 		{"A remembered key does not open the next region of the same index",

@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Options that every program with two sides has: where the other side is, and which port leads to
+ * it. Each refusal says how it should be.
+ */
+#include <arpa/inet.h>
+#include <string.h>
+
+#include "session.h"
+
+enum {
+	TCP_PORT = 18515, /* that of perftest */
+};
+
+const char uroce_session_help[] =
+	"where the two sides are:\n"
+	"  --loopback         both in this process and one thread (the default). Without EAL\n"
+	"                     arguments over two ports in memory: no hugepages, no root. With\n"
+	"                     EAL arguments over ports N and N+1 of --port-id N, which have to\n"
+	"                     be tied to each other\n"
+	"  --server           wait for a client, do what it asks for, exit\n"
+	"  --client HOST      run the tests against the server on HOST\n"
+	"  --port N           TCP port on which the two find each other (18515); the messages\n"
+	"                     themselves go by RoCE, UDP port 4791\n"
+	"  --bind ADDR        address on which the server listens for TCP (all)\n"
+	"  --keep             the server goes on with the next client, for ever\n"
+	"  --port-id N        DPDK port (0)\n"
+	"  --addr ADDR        IPv4 address of the endpoint on it (192.0.2.1/24 for a server,\n"
+	"                     192.0.2.2/24 for a client). It must not be one of the kernel's:\n"
+	"                     on a shared interface the kernel would answer too\n"
+	"  --mtu M            at most this path MTU: 256, 512, 1024, 2048, 4096 (as large as both\n"
+	"                     ports allow)\n";
+
+void uroce_session_options_init(struct uroce_session_options *options)
+{
+	*options = (struct uroce_session_options){.tcp_port = TCP_PORT};
+}
+
+/* ---- options ---- */
+
+static bool set_role(struct uroce_session_options *options, enum uroce_session_role role)
+{
+	if (options->role_is_given && options->role != role) {
+		uroce_app_say("--loopback, --server and --client exclude each other: give one");
+		return false;
+	}
+	options->role_is_given = true;
+	options->role = role;
+	return true;
+}
+
+static bool set_loopback(void *context, const char *value)
+{
+	(void)value;
+	return set_role(context, UROCE_SESSION_LOOPBACK);
+}
+
+static bool set_server(void *context, const char *value)
+{
+	(void)value;
+	return set_role(context, UROCE_SESSION_SERVER);
+}
+
+static bool set_client(void *context, const char *value)
+{
+	struct uroce_session_options *options = context;
+
+	options->host = value;
+	return set_role(options, UROCE_SESSION_CLIENT);
+}
+
+static bool set_tcp_port(void *context, const char *value)
+{
+	struct uroce_session_options *options = context;
+	uint64_t port;
+
+	if (!uroce_count_parse(value, 1, 65535, &port)) {
+		uroce_app_say("--port %s is no TCP port: it is a number from 1 to 65535", value);
+		return false;
+	}
+	options->tcp_port = (uint16_t)port;
+	return true;
+}
+
+static bool set_port_id(void *context, const char *value)
+{
+	struct uroce_session_options *options = context;
+	uint64_t port;
+
+	if (!uroce_count_parse(value, 0, 1023, &port)) {
+		uroce_app_say("--port-id %s is no DPDK port: it is a number from 0 on", value);
+		return false;
+	}
+	options->port_id = (uint16_t)port;
+	return true;
+}
+
+static bool is_addr(const char *text)
+{
+	char addr[INET_ADDRSTRLEN];
+	struct in_addr parsed;
+	size_t length = strcspn(text, "/");
+	uint64_t prefix;
+
+	if (length >= sizeof(addr))
+		return false;
+	memcpy(addr, text, length);
+	addr[length] = '\0';
+	return inet_pton(AF_INET, addr, &parsed) == 1 &&
+		(!text[length] || uroce_count_parse(text + length + 1, 0, 32, &prefix));
+}
+
+static bool set_addr(void *context, const char *value)
+{
+	struct uroce_session_options *options = context;
+
+	if (!is_addr(value)) {
+		uroce_app_say("--addr %s is no IPv4 address: it is like 192.0.2.1/24", value);
+		return false;
+	}
+	options->addr = value;
+	return true;
+}
+
+static bool set_bind(void *context, const char *value)
+{
+	struct uroce_session_options *options = context;
+
+	if (!is_addr(value) || strchr(value, '/')) {
+		uroce_app_say("--bind %s is no IPv4 address: it is like 127.0.0.1", value);
+		return false;
+	}
+	options->bind = value;
+	return true;
+}
+
+static bool set_mtu(void *context, const char *value)
+{
+	struct uroce_session_options *options = context;
+	uint64_t mtu;
+
+	if (!uroce_size_parse(value, 4096, &mtu) || mtu < 256 || (mtu & (mtu - 1))) {
+		uroce_app_say("--mtu %s is no path MTU: it is 256, 512, 1024, 2048 or 4096", value);
+		return false;
+	}
+	options->mtu_bytes = (uint16_t)mtu;
+	return true;
+}
+
+static bool set_keep(void *context, const char *value)
+{
+	(void)value;
+	((struct uroce_session_options *)context)->keep = true;
+	return true;
+}
+
+static bool set_json(void *context, const char *value)
+{
+	(void)value;
+	((struct uroce_session_options *)context)->json = true;
+	return true;
+}
+
+static bool set_help(void *context, const char *value)
+{
+	(void)value;
+	((struct uroce_session_options *)context)->help = true;
+	return true;
+}
+
+const struct uroce_option uroce_session_table[] = {
+	{"--loopback", NULL, set_loopback},
+	{"--server", NULL, set_server},
+	{"--client", "the server's name or address", set_client},
+	{"--port", "a TCP port", set_tcp_port},
+	{"--bind", "an IPv4 address", set_bind},
+	{"--port-id", "the number of a DPDK port", set_port_id},
+	{"--addr", "an IPv4 address", set_addr},
+	{"--mtu", "a path MTU", set_mtu},
+	{"--keep", NULL, set_keep},
+	{"--json", NULL, set_json},
+	{"--help", NULL, set_help},
+	{"-h", NULL, set_help},
+	{0},
+};
+
+bool uroce_session_options_check(
+	const struct uroce_session_options *options, const struct uroce_arguments *arguments)
+{
+	if (options->role != UROCE_SESSION_LOOPBACK && !arguments->eal_argc) {
+		uroce_app_say("%s needs a DPDK port that leads to the other side: give EAL "
+			      "arguments before \"--\", for example %s --no-huge --no-pci -m 512 "
+			      "--vdev=net_af_packet0,iface=veth0 -- ... (--help has more)",
+			options->role == UROCE_SESSION_SERVER ? "--server" : "--client",
+			uroce_app_name);
+		return false;
+	}
+	if (options->role == UROCE_SESSION_LOOPBACK && options->addr) {
+		uroce_app_say("--addr is for --server and --client; in one process the addresses "
+			      "are " UROCE_SESSION_SERVER_ADDR " and " UROCE_SESSION_CLIENT_ADDR);
+		return false;
+	}
+	if (options->role != UROCE_SESSION_SERVER && (options->keep || options->bind)) {
+		uroce_app_say("%s is for --server", options->keep ? "--keep" : "--bind");
+		return false;
+	}
+	return true;
+}
