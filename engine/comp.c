@@ -400,7 +400,8 @@ static bool read_response_fits(const struct uroce_qp *qp, const struct uroce_pkt
 	bool begins = at == 0 || uroce_req_read_ends(qp, pkts, at - 1);
 	uint32_t want = at + 1 == pkts ? wqe->bytes - at * mtu : mtu;
 
-	if (pkt->payload_bytes != want || pkt->op->last != uroce_req_read_ends(qp, pkts, at))
+	if (pkt->payload_bytes != want || pkt->pad_bytes != (-want & UROCE_BTH_PAD_MASK) ||
+		pkt->op->last != uroce_req_read_ends(qp, pkts, at))
 		return false;
 	/* After a retry the peer may answer as to a new request, or go on as in the old one. */
 	return qp->comp.reasked || pkt->op->first == begins;
@@ -433,37 +434,54 @@ static void advance_read(struct uroce_core *core, struct uroce_qp *qp, uint64_t 
 	note_progress(core, qp, now_ns);
 }
 
+/* Whether a packet looks as answer `at` of this work request has to. */
+static bool answer_fits(const struct uroce_qp *qp, const struct uroce_pkt *pkt,
+	const struct uroce_send_wqe *wqe, uint32_t pkts, uint32_t at)
+{
+	/* Data comes with good news or none. */
+	if (pkt->op->aeth &&
+		(uroce_pkt_aeth(pkt)[UROCE_AETH_SYNDROME] & UROCE_SYNDROME_KIND_MASK) !=
+			UROCE_SYNDROME_ACK)
+		return false;
+	if (pkt->op->kind == UROCE_OP_ATOMIC_ACK)
+		return pkt->payload_bytes == 0;
+	return read_response_fits(qp, pkt, wqe, pkts, at);
+}
+
+/* Puts the data of answer `at` where the work request wants it. */
+static enum uroce_mr_verdict place_answer(const struct uroce_core *core, const struct uroce_qp *qp,
+	const struct uroce_pkt *pkt, struct uroce_send_wqe *wqe, uint32_t pkts, uint32_t at)
+{
+	uint64_t original;
+
+	if (pkt->op->kind != UROCE_OP_ATOMIC_ACK)
+		return place(core, qp, wqe, (uint64_t)at * qp->attr.path_mtu_bytes, pkt->payload,
+			pkt->payload_bytes, at + 1 == pkts);
+	/* A number on the wire, a number in memory. */
+	original = uroce_load_be64(uroce_pkt_atomicacketh(pkt));
+	return place(core, qp, wqe, 0, (const uint8_t *)&original, sizeof(original), true);
+}
+
 /* Read responses and atomic acknowledgements (InfiniBand 9.7.5.1.4 to 9.7.5.1.6). */
 static enum uroce_drop take_data(struct uroce_core *core, struct uroce_qp *qp,
 	const struct uroce_pkt *pkt, uint32_t n, uint64_t now_ns)
 {
-	struct uroce_req *req = &qp->req;
 	uint32_t index = find_wr(qp, n);
 	struct uroce_send_wqe *wqe = uroce_qp_send_wqe(qp, index);
 	struct uroce_send_state *state = uroce_qp_send_state(qp, index);
-	bool atomic = pkt->op->kind == UROCE_OP_ATOMIC_ACK;
 	uint32_t at = (pkt->psn - state->psn_first) & UROCE_PSN_MASK;
 	enum uroce_mr_verdict verdict;
-	uint64_t original;
 
-	if (atomic ? !uroce_wr_is_atomic(wqe->opcode) : !uroce_wr_is_read(wqe->opcode))
+	if (pkt->op->kind == UROCE_OP_ATOMIC_ACK ? !uroce_wr_is_atomic(wqe->opcode)
+						 : !uroce_wr_is_read(wqe->opcode))
 		return bad_response(core, qp, pkt, now_ns);
 	/* An answer acknowledges all work requests before its own. */
-	if (!acknowledge(core, qp, n - (at - state->done_pkts), now_ns) || req->head != index ||
+	if (!acknowledge(core, qp, n - (at - state->done_pkts), now_ns) || qp->req.head != index ||
 		at > state->done_pkts)
 		return imply_nak(core, qp, now_ns);
-	if (atomic) {
-		original = uroce_load_be64(uroce_pkt_atomicacketh(pkt));
-		if (pkt->payload_bytes != 0)
-			return bad_response(core, qp, pkt, now_ns);
-		verdict =
-			place(core, qp, wqe, 0, (const uint8_t *)&original, sizeof(original), true);
-	} else {
-		if (!read_response_fits(qp, pkt, wqe, state->pkts, at))
-			return bad_response(core, qp, pkt, now_ns);
-		verdict = place(core, qp, wqe, (uint64_t)at * qp->attr.path_mtu_bytes, pkt->payload,
-			pkt->payload_bytes, at + 1 == state->pkts);
-	}
+	if (!answer_fits(qp, pkt, wqe, state->pkts, at))
+		return bad_response(core, qp, pkt, now_ns);
+	verdict = place_answer(core, qp, pkt, wqe, state->pkts, at);
 	if (verdict != UROCE_MR_OK) {
 		fail_head(core, qp, UROCE_CAUSE_LOCAL_MEMORY, UROCE_STATUS_LOC_PROT_ERR, verdict,
 			now_ns);
