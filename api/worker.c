@@ -255,7 +255,7 @@ static void post_request(struct uroce_worker *worker, struct uroce_request *requ
 /* Waits until the request is done, then takes its result; gives up when it is late. */
 static int await(struct uroce_worker *worker, struct uroce_request *request, struct uroce_cmd *cmd)
 {
-	uint64_t since_ns = uroce_clock_ns(), now_ns = since_ns;
+	uint64_t since_ns = uroce_clock_ns(), now_ns;
 	uint32_t posted = REQUEST_POSTED;
 	int result;
 

@@ -5,12 +5,22 @@
 #include "endpoint.h"
 
 #include <errno.h>
+#include <sched.h>
+#include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <rte_eal.h>
 #include <rte_errno.h>
 
 #include "common.h"
+
+enum {
+	IDLE_TURNS = 100, /* some ten microseconds: longer than an answer takes */
+};
+
+/* Of a program that brought no arguments of its own: nobody else would remove what it leaves. */
+static bool is_embedded;
 
 void uroce_arguments_split(struct uroce_arguments *arguments, int argc, char **argv)
 {
@@ -53,12 +63,18 @@ static int start_embedded(void)
 
 int uroce_app_start_eal(const struct uroce_arguments *arguments)
 {
-	return arguments->eal_argc ? start_given(arguments) : start_embedded();
+	is_embedded = !arguments->eal_argc;
+	return is_embedded ? start_embedded() : start_given(arguments);
 }
 
 void uroce_app_stop_eal(void)
 {
+	char folder[256];
+
+	snprintf(folder, sizeof(folder), "%s", rte_eal_get_runtime_dir());
 	rte_eal_cleanup();
+	if (is_embedded)
+		rmdir(folder);
 }
 
 static void explain_open(int err, uint16_t port_id, const char *addr)
@@ -99,6 +115,19 @@ int uroce_endpoint_open(
 		uroce_endpoint_close(endpoint);
 	}
 	return err;
+}
+
+unsigned int uroce_endpoint_poll(struct uroce_endpoint *endpoint)
+{
+	unsigned int moved = uroce_worker_poll(endpoint->worker);
+
+	if (moved > 0) {
+		endpoint->idle_turns = 0;
+	} else if (++endpoint->idle_turns >= IDLE_TURNS) {
+		endpoint->idle_turns = 0;
+		sched_yield();
+	}
+	return moved;
 }
 
 void uroce_endpoint_close(struct uroce_endpoint *endpoint)

@@ -43,9 +43,11 @@ int uroce_perf_client_pump(struct uroce_perf_client *client)
 {
 	int rc;
 
-	uroce_worker_poll(client->endpoint->worker);
-	if (!client->server)
+	if (!client->server) {
+		uroce_endpoint_poll(client->endpoint);
 		return 0;
+	}
+	uroce_worker_poll(client->endpoint->worker);
 	rc = uroce_perf_server_step(client->server);
 	return rc < 0 ? -1 : 0;
 }

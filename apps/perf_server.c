@@ -187,7 +187,8 @@ static int serve_channel(struct uroce_perf_server *server, bool is_idle)
 
 int uroce_perf_server_step(struct uroce_perf_server *server)
 {
-	unsigned int moved = uroce_worker_poll(server->endpoint->worker);
+	unsigned int moved = server->channel->peer ? uroce_worker_poll(server->endpoint->worker)
+						   : uroce_endpoint_poll(server->endpoint);
 	bool is_idle;
 
 	if (server->state == UROCE_PERF_SERVER_RUN && uroce_perf_server_serve_data(server))

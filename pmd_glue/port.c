@@ -5,8 +5,8 @@
  * What a driver says about frame sizes is often wrong in one direction or the other: memory rings
  * and memif claim 1518 and carry anything, af_packet claims to take what its ring slots or the
  * kernel's interface then lose. So the limit is taken from what really limits: the kernel's
- * MTU where the port is a kernel interface, af_packet's slot size, the driver's answer to set_mtu,
- * our own buffers. A limit lowers the path MTU; nothing is ever truncated.
+ * MTU where the port is a kernel interface, the slot sizes of af_packet and memif, the driver's
+ * answer to set_mtu, our own buffers. A limit lowers the path MTU; nothing is ever truncated.
  * Offloads are used where the port has them, and nothing depends on one.
  */
 #include "port.h"
@@ -37,6 +37,7 @@ enum {
 	/* af_packet: the tpacket header and socket address that share a ring slot with the frame */
 	AF_PACKET_HEADER_BYTES = 64,
 	AF_PACKET_SLOT_BYTES_DEFAULT = 2048,
+	MEMIF_SLOT_BYTES_DEFAULT = 2048,
 	ROOM_BYTES = PATH_MTU_MAX + UROCE_OVERHEAD_BYTES_MAX + 64,
 	ROOM_BYTES_MAX = 65535 - RTE_PKTMBUF_HEADROOM,
 	POOL_CACHE = 256,
@@ -84,19 +85,24 @@ static uint32_t kernel_mtu(const struct rte_eth_dev_info *info)
 	return mtu;
 }
 
-static bool is_af_packet(const struct rte_eth_dev_info *info)
+static bool is_driver(const struct rte_eth_dev_info *info, const char *name)
 {
-	return info->driver_name && strcmp(info->driver_name, "net_af_packet") == 0;
+	return info->driver_name && strcmp(info->driver_name, name) == 0;
 }
 
-/* Bytes of an af_packet ring slot, from the arguments that the port was made with. */
-static uint32_t af_packet_slot_bytes(const struct rte_eth_dev_info *info)
+/* A numeric argument that the port was made with, such as "framesz="; fallback if it has none. */
+static uint32_t port_argument(
+	const struct rte_eth_dev_info *info, const char *name, uint32_t fallback)
 {
 	const struct rte_devargs *devargs = info->device ? rte_dev_devargs(info->device) : NULL;
-	const char *arg = devargs && devargs->args ? strstr(devargs->args, "framesz=") : NULL;
+	const char *arg = devargs && devargs->args ? strstr(devargs->args, name) : NULL;
 
-	return arg ? (uint32_t)strtoul(arg + strlen("framesz="), NULL, 0)
-		   : AF_PACKET_SLOT_BYTES_DEFAULT;
+	return arg ? (uint32_t)strtoul(arg + strlen(name), NULL, 0) : fallback;
+}
+
+static uint32_t af_packet_slot_bytes(const struct rte_eth_dev_info *info)
+{
+	return port_argument(info, "framesz=", AF_PACKET_SLOT_BYTES_DEFAULT);
 }
 
 /* What the driver itself says when asked for enough; many have no notion of it. */
@@ -122,9 +128,16 @@ static uint32_t probe_ip_mtu(const struct uroce_port *port, const struct rte_eth
 	/* Setting the MTU of a port on a kernel interface would change the interface. */
 	if (limit == UINT32_MAX)
 		limit = driver_mtu(port->id);
-	if (is_af_packet(info))
+	if (is_driver(info, "net_af_packet"))
 		limit = min_u32(limit,
 			af_packet_slot_bytes(info) - AF_PACKET_HEADER_BYTES - UROCE_ETH_BYTES);
+	/*
+	 * memif cuts longer frames over several slots, but when its ring is nearly full the driver
+	 * (22.11) runs one slot past what is free, over a frame that the peer has not read yet.
+	 */
+	if (is_driver(info, "net_memif"))
+		limit = min_u32(limit,
+			port_argument(info, "bsize=", MEMIF_SLOT_BYTES_DEFAULT) - UROCE_ETH_BYTES);
 	return limit;
 }
 
@@ -152,7 +165,7 @@ static int create_pool(struct uroce_port *port, const struct uroce_port_conf *co
 	uint32_t room = ROOM_BYTES;
 	char name[RTE_MEMPOOL_NAMESIZE];
 
-	if (is_af_packet(info) && af_packet_slot_bytes(info) > room)
+	if (is_driver(info, "net_af_packet") && af_packet_slot_bytes(info) > room)
 		room = min_u32(af_packet_slot_bytes(info), ROOM_BYTES_MAX);
 	snprintf(name, sizeof(name), "uroce_%u", port->id);
 	port->pool = rte_pktmbuf_pool_create(name, conf->num_mbufs, POOL_CACHE, 0,

@@ -117,7 +117,7 @@ static void tell_poller(struct rte_tel_data *port, const struct uroce_poller *po
 static void tell_port(struct rte_tel_data *data, const struct uroce_telemetry_device *device)
 {
 	const struct uroce_local *local = &device->cores[0]->conf.local;
-	char text[24];
+	char text[40];
 
 	for (uint32_t i = 0; i < device->num_cores; i++) {
 		struct rte_tel_data *port = rte_tel_data_alloc();

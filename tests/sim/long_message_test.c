@@ -94,7 +94,7 @@ static void check_end(struct sim *sim, uint32_t mtu, bool reads, const uint8_t *
 
 static void run(enum uroce_wr_opcode opcode, uint32_t mtu)
 {
-	struct sim_link_conf link = {.latency_ns = 1000, .ns_per_kib = 10};
+	struct sim_link_conf link = {.latency_ns = 1000};
 	struct endpoint_conf a = endpoint_defaults(1, 2), b = endpoint_defaults(2, 1);
 	struct sim *sim = malloc(sizeof(*sim));
 	uint8_t *all[2] = {map_again_and_again(), map_again_and_again()};
