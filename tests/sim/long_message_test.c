@@ -24,11 +24,18 @@
 #define FIRST_PSN   0xfffff0u
 #define SMALL_BYTES 4096
 
-/* 2 GiB of addresses, 1 MiB of memory. */
-static uint8_t *map_again_and_again(void)
+/* 2 GiB of addresses, 1 MiB of memory; kept from case to case, since faults cost time. */
+static uint8_t *map_again_and_again(int side)
 {
-	int fd = memfd_create("uroce-test", 0);
-	uint8_t *all = mmap(NULL, TOTAL, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	static uint8_t *maps[2];
+
+	uint8_t *all;
+	int fd;
+
+	if (maps[side])
+		return maps[side];
+	fd = memfd_create("uroce-test", 0);
+	all = mmap(NULL, TOTAL, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
 	if (fd < 0 || all == MAP_FAILED || ftruncate(fd, (off_t)CHUNK) != 0)
 		return NULL;
@@ -37,6 +44,7 @@ static uint8_t *map_again_and_again(void)
 			MAP_FAILED)
 			return NULL;
 	close(fd);
+	maps[side] = all;
 	return all;
 }
 
@@ -97,7 +105,7 @@ static void run(enum uroce_wr_opcode opcode, uint32_t mtu)
 	struct sim_link_conf link = {.latency_ns = 1000};
 	struct endpoint_conf a = endpoint_defaults(1, 2), b = endpoint_defaults(2, 1);
 	struct sim *sim = malloc(sizeof(*sim));
-	uint8_t *all[2] = {map_again_and_again(), map_again_and_again()};
+	uint8_t *all[2] = {map_again_and_again(0), map_again_and_again(1)};
 	bool reads = opcode == UROCE_WR_RDMA_READ;
 	struct endpoint_wr small = {.wr_id = 2, .opcode = UROCE_WR_RDMA_WRITE, .num_segs = 1};
 	uint32_t keys[2];
@@ -107,8 +115,9 @@ static void run(enum uroce_wr_opcode opcode, uint32_t mtu)
 	a.mtu_bytes = b.mtu_bytes = mtu;
 	a.sq_psn = b.rq_psn = FIRST_PSN;
 	sim_init(sim, &link, &a, &b);
+	memset(all[!reads], 0, CHUNK);
 	for (uint32_t i = 0; i < CHUNK; i++)
-		all[reads ? 1 : 0][i] = (uint8_t)(i * 7 + (i >> 8) * 13 + (i >> 16));
+		all[reads][i] = (uint8_t)(i * 7 + (i >> 8) * 13 + (i >> 16));
 	for (int i = 0; i < 2; i++)
 		keys[i] = register_all(&sim->ep[i], all[i]);
 	post_long(&sim->ep[0], opcode, all[0], keys[0], all[1], keys[1]);
@@ -118,8 +127,6 @@ static void run(enum uroce_wr_opcode opcode, uint32_t mtu)
 	endpoint_post_send(&sim->ep[0], &small);
 	CU_ASSERT_TRUE(sim_run(sim, HOUR_NS));
 	check_end(sim, mtu, reads, all[reads ? 1 : 0], all[reads ? 0 : 1]);
-	for (int i = 0; i < 2; i++)
-		munmap(all[i], TOTAL);
 	sim_fini(sim);
 	free(sim);
 }

@@ -287,5 +287,5 @@ int main(void)
 			all_rung_bells_are_taken_at_once_the_latest_first},
 	};
 
-	return run_suite("sched", cases, sizeof(cases) / sizeof(cases[0]));
+	return run_suite("ready", cases, sizeof(cases) / sizeof(cases[0]));
 }

@@ -1,0 +1,580 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# The programs over DPDK's virtual devices: rings within a process, memif and af_packet between two.
+#
+#   run_test.py BUILD
+#
+# BUILD is a folder that was built. Every operation is run at every interesting size with every byte
+# checked, in one process, over memif, and over a pair of virtual interfaces in network namespaces
+# made here; then what users meet besides: no root, wrong arguments, telemetry, a peer that dies. A
+# line per check, and RESULT at the end; exit status 0 if none failed. What needs root or a missing
+# driver is skipped, with the reason.
+#
+#   run_test.py --sniff INTERFACE
+#
+# is used by itself in a namespace: counts frames until standard input closes, prints them as JSON.
+#
+# Everything that is made has this process's number in its name and is removed at the end, whatever
+# happened; nothing here sleeps for luck: what has to be waited for is asked for, with a limit.
+
+import contextlib
+import json
+import os
+import pwd
+import select
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+
+PID = os.getpid()
+PATIENCE = 90
+EAL = ["--no-huge", "--no-pci", "--no-shconf", "--log-level=lib.eal:error", "-m", "512"]
+NETNS = ["u%da" % PID, "u%db" % PID]
+VETH = ["uv%da" % PID, "uv%db" % PID]
+KERNEL_ADDR = ["198.51.100.1", "198.51.100.2"]
+OPS = ["write", "read", "send", "atomic"]
+# A retry limit's time with what connections use: 8 attempts of 67 ms each; and room for a slow
+# machine. A peer that is gone must not take longer to be noticed.
+GONE_SECONDS = 5
+
+counts = {"passed": 0, "failed": 0, "skipped": 0}
+children = []
+
+
+class Failed(Exception):
+    pass
+
+
+def verdict(name, wrong=None):
+    counts["failed" if wrong else "passed"] += 1
+    print("FAILED %s: %s" % (name, wrong) if wrong else "passed %s" % name, flush=True)
+
+
+def skip(name, why):
+    counts["skipped"] += 1
+    print("SKIP %s: %s" % (name, why), flush=True)
+
+
+@contextlib.contextmanager
+def check(name):
+    """A check passes if its body does not raise."""
+    try:
+        yield
+    except (Failed, OSError, ValueError, KeyError, subprocess.SubprocessError) as e:
+        verdict(name, "%s" % e if isinstance(e, Failed) else repr(e))
+    else:
+        verdict(name)
+
+
+def demand(condition, *words):
+    if not condition:
+        raise Failed(" ".join(str(w) for w in words))
+
+
+def cpus():
+    """A core for each side; the same where there is only one."""
+    mine = sorted(os.sched_getaffinity(0))
+    return ["-l", str(mine[0])], ["-l", str(mine[-1])]
+
+
+def in_netns(name):
+    return ["ip", "netns", "exec", name] if name else []
+
+
+def start(arguments, **options):
+    child = subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                             **options)
+    children.append(child)
+    return child
+
+
+def end(child):
+    """What a child wrote; it is killed if it has not ended in time."""
+    try:
+        return child.communicate(timeout=PATIENCE)
+    except subprocess.TimeoutExpired:
+        child.kill()
+        out, err = child.communicate()
+        raise Failed("did not end in %d seconds: %s" % (PATIENCE, err.strip()))
+
+
+def rows_of(out):
+    return [json.loads(line) for line in out.splitlines()]
+
+
+class Pair:
+    """How server and client of a program reach each other."""
+
+    def __init__(self, name, vdevs, netns=(None, None), host="127.0.0.1", addrs=(None, None)):
+        self.name, self.vdevs, self.netns, self.host = name, vdevs, netns, host
+        self.addrs = addrs
+        with socket.socket() as s:
+            s.bind(("127.0.0.1", 0))
+            self.port = str(s.getsockname()[1])
+
+    def prefix(self, side):
+        return "uroce-test-%d-%s" % (PID, "ab"[side])
+
+    def command(self, program, side, own):
+        return (in_netns(self.netns[side]) + [program] + cpus()[side] + EAL +
+                ["--file-prefix", self.prefix(side), "--vdev=" + self.vdevs[side], "--"] + own +
+                ["--port", self.port] + (["--addr", self.addrs[side]] if self.addrs[side] else []))
+
+    def server(self, program, *own):
+        return start(self.command(program, 0, ["--server", *own]))
+
+    def client(self, program, *own):
+        return start(self.command(program, 1, [*own, "--client", self.host]))
+
+
+def check_rows(rows, size, ops=OPS):
+    demand([r["op"] for r in rows] == list(ops), "operations are", [r["op"] for r in rows])
+    for row in rows:
+        wanted = 8 if row["op"] == "atomic" else size
+        demand(row["size_bytes"] == wanted, "size is", row)
+        demand(row["verified"] is True, "not verified:", row)
+        demand(row["iterations"] > 0 and row["seconds"] > 0 and row["mmps"] > 0, row)
+        gbps = row["iterations"] * row["size_bytes"] * 8 / row["seconds"] / 1e9
+        demand(abs(row["gbps"] - gbps) <= 0.01 * gbps + 1e-5, "gbps does not follow:", row)
+
+
+def check_latency(row):
+    lat = row["lat_us"]
+    demand(0 < lat["min"] <= lat["p50"] <= lat["p99"] <= lat["p999"] <= lat["max"], row)
+
+
+def test_sizes(pair, perf, sizes, iters):
+    """Every operation at every size against one server that stays."""
+    server = pair.server(perf, "--keep")
+    try:
+        for size in sizes:
+            with check("%s: every operation, %d bytes, every byte checked" % (pair.name, size)):
+                client = pair.client(perf, "all", "--size", str(size), "--verify", "--json",
+                                     "--iters", str(iters(size)))
+                out, err = end(client)
+                demand(client.returncode == 0, err.strip())
+                check_rows(rows_of(out), size)
+        with check("%s: compare and swap on three queue pairs" % pair.name):
+            client = pair.client(perf, "atomic", "--atomic-op", "cas", "--qps", "3", "--verify",
+                                 "--iters", "1000", "--json")
+            out, err = end(client)
+            demand(client.returncode == 0, err.strip())
+            check_rows(rows_of(out), 8, ["atomic"])
+        with check("%s: latency of every operation" % pair.name):
+            client = pair.client(perf, "all", "--lat", "--verify", "--json", "--iters", "200")
+            out, err = end(client)
+            demand(client.returncode == 0, err.strip())
+            check_rows(rows_of(out), 64)
+            for row in rows_of(out):
+                check_latency(row)
+        with check("%s: the server that stays has not ended" % pair.name):
+            demand(server.poll() is None, "it ended:", server.returncode)
+    finally:
+        server.kill()
+        server.communicate()
+
+
+def some(size):
+    """Few messages where they are large: this is about bytes, not about speed."""
+    return max(3, min(500, (8 << 20) // max(size, 1)))
+
+
+# ---- one process ----
+
+def test_loopback(perf, ping):
+    for size in (0, 1, 4095, 4096, 4097, 65536, 1 << 20, 16 << 20):
+        with check("loopback: every operation, %d bytes, every byte checked" % size):
+            child = start([perf, "all", "--size", str(size), "--verify", "--json", "--iters",
+                           str(some(size))])
+            out, err = end(child)
+            demand(child.returncode == 0, err.strip())
+            check_rows(rows_of(out), size)
+    with check("loopback: a sweep doubles and ends where it should"):
+        child = start([perf, "write", "--size", "3..20", "--json", "--iters", "100"])
+        out, err = end(child)
+        demand([r["size_bytes"] for r in rows_of(out)] == [3, 6, 12, 20], out, err)
+        demand(all(r["verified"] is False for r in rows_of(out)), "verified without --verify")
+    with check("loopback: several queue pairs, path MTU 1024"):
+        child = start([perf, "write", "--size", "5000", "--qps", "7", "--mtu", "1024", "--depth",
+                       "9", "--iters", "1000", "--verify", "--json"])
+        out, err = end(child)
+        demand(child.returncode == 0, err.strip())
+        row = rows_of(out)[0]
+        demand((row["qps"], row["depth"], row["mtu_bytes"]) == (7, 9, 1024), row)
+        demand(row["iterations"] == 1000 and row["lat_us"] is None, row)
+    with check("loopback: latency of every operation"):
+        child = start([perf, "all", "--lat", "--json", "--iters", "500"])
+        out, err = end(child)
+        demand(child.returncode == 0, err.strip())
+        for row in rows_of(out):
+            check_latency(row)
+    for op in ("send", "write", "read"):
+        with check("loopback: uroce-ping %s" % op):
+            child = start([ping, "--op", op, "--count", "300", "--verify", "--json"])
+            out, err = end(child)
+            demand(child.returncode == 0, err.strip())
+            row = rows_of(out)[0]
+            check_latency(row)
+            demand(sum(h["count"] for h in row["histogram"]) == 300, row["histogram"])
+
+
+def test_nobody(build, scratch):
+    name = "loopback: as user nobody"
+    if os.geteuid() != 0:
+        skip(name, "only root can become somebody else")
+        return
+    with check(name):
+        # A folder of the build may be closed to others.
+        os.chmod(scratch, 0o755)
+        perf = shutil.copy(os.path.join(build, "apps/uroce-perf"), scratch)
+        shutil.copy(os.path.join(build, "api/liburoce.so.0"), scratch)
+        nobody = pwd.getpwnam("nobody")
+        child = start([perf, "all", "--verify", "--size", "4097", "--iters", "100", "--json"],
+                      user=nobody.pw_uid, group=nobody.pw_gid, extra_groups=[], cwd="/",
+                      env=dict(os.environ, LD_LIBRARY_PATH=scratch))
+        out, err = end(child)
+        demand(child.returncode == 0, err.strip())
+        check_rows(rows_of(out), 4097)
+
+
+def test_arguments(perf, ping):
+    wrong = [
+        [perf], [perf, "fly"], [perf, "write", "read"], [perf, "write", "--size"],
+        [perf, "write", "--size", "12Q"], [perf, "write", "--size", "9..3"],
+        [perf, "write", "--size", "2G"], [perf, "write", "--mtu", "1000"],
+        [perf, "write", "--depth", "0"], [perf, "write", "--qps", "-1"],
+        [perf, "write", "--frobnicate"], [perf, "write", "--iters", "2", "--duration", "2"],
+        [perf, "write", "--lat", "--qps", "2"], [perf, "atomic", "--atomic-op", "mul"],
+        [perf, "write", "--client", "127.0.0.1"], [perf, "--server"],
+        [perf, "--no-huge", "--", "--server", "--size", "4"], [perf, "write", "--addr", "1.2.3"],
+        [ping, "send"], [ping, "--op", "atomic"], [ping, "--count", "0"],
+        [ping, "--interval", "x"],
+    ]
+    for arguments in wrong:
+        words = " ".join([os.path.basename(arguments[0])] + arguments[1:])
+        with check("wrong arguments are refused in one line: %s" % words):
+            child = start(arguments)
+            out, err = end(child)
+            demand(child.returncode == 2, "exit status", child.returncode, err)
+            demand(out == "" and err.count("\n") == 1, "printed", repr(out), repr(err))
+    for program in (perf, ping):
+        with check("%s --help explains" % os.path.basename(program)):
+            child = start([program, "--help"])
+            out, err = end(child)
+            demand(child.returncode == 0 and err == "", child.returncode, err)
+            for word in ("--loopback", "net_memif0", "net_af_packet0", "--verify", "exit status"):
+                demand(word in out, word, "is missing")
+
+
+# ---- two processes over memif ----
+
+def memif_pair():
+    vdev = "net_memif0,role=%s,socket=@uroce-test-" + str(PID) + \
+        ",socket-abstract=yes,bsize=8192"
+    return Pair("memif", (vdev % "server", vdev % "client"))
+
+
+def ask_telemetry(prefix, command):
+    folder = "/var/run" if os.geteuid() == 0 else os.environ.get("XDG_RUNTIME_DIR", "/tmp")
+    with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as s:
+        s.settimeout(10)
+        s.connect("%s/dpdk/%s/dpdk_telemetry.v2" % (folder, prefix))
+        s.recv(1024)
+        s.send(command.encode())
+        return json.loads(s.recv(65536))[command.split(",")[0]]
+
+
+def wait_until(condition, seconds=20):
+    """Asks again and again; what it says may not be there yet."""
+    limit = time.monotonic() + seconds
+    while True:
+        try:
+            if condition():
+                return
+        except (OSError, ValueError, KeyError):
+            pass
+        demand(time.monotonic() < limit, "it did not come to that in %d seconds" % seconds)
+        time.sleep(0.05)
+
+
+def is_busy(pair, side):
+    return ask_telemetry(pair.prefix(side), "/uroce/counters")["rx_accepted"] > 100
+
+
+def test_telemetry(pair, perf):
+    server = pair.server(perf)
+    client = pair.client(perf, "write", "--duration", "20", "--size", "64", "--json")
+    try:
+        with check("telemetry: counters move while messages flow"):
+            wait_until(lambda: is_busy(pair, 1))
+            before = ask_telemetry(pair.prefix(0), "/uroce/counters")["messages_received"]
+            wait_until(lambda: ask_telemetry(
+                pair.prefix(0), "/uroce/counters")["messages_received"] > before + 1000)
+        for side in (0, 1):
+            with check("telemetry: the %s's queue pair" % ("server", "client")[side]):
+                listed = ask_telemetry(pair.prefix(side), "/uroce/qp/list")
+                demand(len(listed) == 1, "queue pairs:", listed)
+                info = ask_telemetry(pair.prefix(side), "/uroce/qp/info,%d" % listed[0])
+                demand(info["lqpn"] == listed[0] and info["state"] == "RTS", info)
+                demand(info["path_mtu_bytes"] == 4096, info)
+        with check("telemetry: what the two sides say of each other agrees"):
+            numbers = [ask_telemetry(pair.prefix(s), "/uroce/qp/list")[0] for s in (0, 1)]
+            infos = [ask_telemetry(pair.prefix(s), "/uroce/qp/info,%d" % numbers[s])
+                     for s in (0, 1)]
+            demand([i["rqpn"] for i in infos] == numbers[::-1], infos)
+        with check("telemetry: ports and drops"):
+            port = ask_telemetry(pair.prefix(0), "/uroce/ports")["port_0_worker_0"]
+            demand(port["addr"] == "192.0.2.1" and port["queue_pairs"] == 1, port)
+            drops = ask_telemetry(pair.prefix(0), "/uroce/drops")
+            demand("ICRC" in drops and drops["ICRC"] == 0, drops)
+    finally:
+        for child in (client, server):
+            child.kill()
+            child.communicate()
+
+
+def test_gone(pair, perf, how, name, words):
+    """The server is hit in the middle of a test; the client has to end by itself."""
+    server = pair.server(perf)
+    client = pair.client(perf, "write", "--duration", "60", "--json")
+    try:
+        with check(name):
+            wait_until(lambda: is_busy(pair, 1))
+            os.kill(server.pid, how)
+            since = time.monotonic()
+            out, err = end(client)
+            took = time.monotonic() - since
+            demand(client.returncode == 1, "exit status", client.returncode, err)
+            demand(took < GONE_SECONDS, "took %.1f seconds" % took)
+            demand(any(w in err for w in words), "said", repr(err))
+            demand(out == "", "printed", repr(out))
+    finally:
+        for child in (client, server):
+            child.kill()
+            child.communicate()
+
+
+def test_strangers(pair, perf):
+    """Whoever else connects to the TCP port of a server."""
+    said = (
+        ("another protocol", b"GET / HTTP/1.0\r\n\r\n", "another protocol"),
+        ("an absurd test", b"uroce-perf 1\ntest op=9 cas=0 latency=0 verify=0 size=1 qps=1 "
+         b"depth=1 slots=1\n", "out of range"),
+        ("more memory than is reasonable", b"uroce-perf 1\ntest op=0 cas=0 latency=0 verify=0 "
+         b"size=1073741824 qps=256 depth=1 slots=1\n", "memory"),
+        ("a queue pair that cannot be", b"uroce-perf 1\ntest op=0 cas=0 latency=0 verify=0 "
+         b"size=64 qps=1 depth=1 slots=1\nqp index=0 qpn=1 psn=0 gid=" + b"0" * 32 +
+         b" mac=" + b"0" * 12 + b" mtu=1024\n", "queue pair"),
+        ("nothing, and leaves", b"", "closed the connection"),
+    )
+    for what, data, answer in said:
+        with check("a stranger who says %s gets words" % what):
+            server = pair.server(perf)
+            try:
+                peer = None
+                limit = time.monotonic() + 20
+                while peer is None:
+                    try:
+                        peer = socket.create_connection(("127.0.0.1", int(pair.port)), 5)
+                    except ConnectionRefusedError:
+                        demand(time.monotonic() < limit, "the server does not listen")
+                        time.sleep(0.05)
+                with peer:
+                    peer.sendall(data)
+                    peer.shutdown(socket.SHUT_WR)
+                    out, err = end(server)
+                demand(server.returncode == 1, "exit status", server.returncode)
+                demand(answer in err, "said", repr(err))
+            finally:
+                server.kill()
+                server.communicate()
+
+
+def test_memif(perf, ping):
+    if not has_driver("memif"):
+        skip("memif", "DPDK's memif driver is not installed (librte-net-memif23)")
+        return
+    pair = memif_pair()
+    test_sizes(pair, perf, (0, 1, 4095, 4096, 4097, 65536, 1 << 20, 16 << 20), some)
+    with check("memif: uroce-ping against a uroce-perf server"):
+        server = pair.server(perf)
+        client = pair.client(ping, "--count", "200", "--json")
+        out, err = end(client)
+        demand(client.returncode == 0, err.strip())
+        check_latency(rows_of(out)[0])
+        out, err = end(server)
+        demand(server.returncode == 0, "the server's exit status", server.returncode, err)
+    test_telemetry(pair, perf)
+    test_gone(pair, perf, signal.SIGKILL, "a server that is killed: the client ends, with words",
+              ("closed the connection", "RETRY_EXC_ERR"))
+    test_gone(pair, perf, signal.SIGSTOP, "a server that stops answering: retries end, with words",
+              ("RETRY_EXC_ERR",))
+    test_strangers(pair, perf)
+
+
+# ---- two processes over af_packet ----
+
+def sniff(interface):
+    """In a namespace of its own: frames on an interface, by kind."""
+    seen = {"icmp": 0, "roce": 0, "other": 0}
+    with socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(3)) as s:
+        s.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 16 << 20)
+        s.bind((interface, 0))
+        print("ready", flush=True)
+        while True:
+            ready, _, _ = select.select([s, sys.stdin], [], [])
+            if sys.stdin in ready:
+                break
+            frame = s.recv(2048)
+            is_ip = frame[12:14] == b"\x08\x00"
+            protocol = frame[23] if is_ip else 0
+            kind = "other"
+            if protocol == 1:
+                kind = "icmp"
+            elif protocol == 17 and frame[36:38] == b"\x12\xb7":
+                kind = "roce"
+            seen[kind] += 1
+    print(json.dumps(seen), flush=True)
+
+
+@contextlib.contextmanager
+def sniffing(side, seen):
+    child = start(in_netns(NETNS[side]) + [sys.executable, os.path.abspath(__file__), "--sniff",
+                                           VETH[side]], stdin=subprocess.PIPE)
+    try:
+        demand(child.stdout.readline() == "ready\n", "the sniffer does not start")
+        yield
+        out, err = child.communicate("", timeout=PATIENCE)
+        seen.update(json.loads(out))
+    finally:
+        child.kill()
+        child.communicate()
+
+
+def ip(*arguments):
+    subprocess.run(["ip", *arguments], check=True, capture_output=True, text=True)
+
+
+@contextlib.contextmanager
+def namespaces(mtu):
+    """Two namespaces, a pair of interfaces between them; kernel addresses for TCP only."""
+    try:
+        for side in (0, 1):
+            ip("netns", "add", NETNS[side])
+        ip("link", "add", VETH[0], "type", "veth", "peer", "name", VETH[1])
+        for side in (0, 1):
+            name = NETNS[side]
+            ip("link", "set", VETH[side], "netns", name)
+            ip("-n", name, "addr", "add", KERNEL_ADDR[side] + "/24", "dev", VETH[side])
+            ip("-n", name, "link", "set", VETH[side], "mtu", str(mtu), "up")
+            ip("-n", name, "link", "set", "lo", "up")
+        yield
+    finally:
+        for side in (0, 1):
+            subprocess.run(["ip", "link", "del", VETH[side]], capture_output=True)
+            subprocess.run(["ip", "netns", "del", NETNS[side]], capture_output=True)
+
+
+def packet_pair(name, options="", addrs=(None, None)):
+    vdevs = ["net_af_packet0,iface=%s%s" % (v, options) for v in VETH]
+    return Pair(name, vdevs, NETNS, KERNEL_ADDR[0], addrs)
+
+
+def test_quiet(perf):
+    """The kernel must not answer frames that are uroce's: it does if the address is its own."""
+    pair = packet_pair("af_packet")
+    for addrs, is_quiet in (((None, None), True),
+                            ((KERNEL_ADDR[0] + "/24", KERNEL_ADDR[1] + "/24"), False)):
+        name = "af_packet: no ICMP while messages flow" if is_quiet else \
+            "af_packet: the kernel's own address does make ICMP (so the check above can fail)"
+        pair.addrs = addrs
+        with check(name):
+            seen = {}
+            with sniffing(0, seen):
+                server = pair.server(perf)
+                client = pair.client(perf, "all", "--iters", "20", "--json")
+                out, err = end(client)
+                demand(client.returncode == 0, err.strip())
+                end(server)
+            demand(seen["roce"] > 100, "the sniffer saw", seen)
+            demand((seen["icmp"] == 0) == is_quiet, "the sniffer saw", seen)
+
+
+def test_af_packet(perf):
+    names = "af_packet"
+    if os.geteuid() != 0:
+        skip(names, "network namespaces and raw sockets need root")
+        return
+    if not has_driver("af_packet"):
+        skip(names, "DPDK's af_packet driver is not installed (librte-net-af-packet23)")
+        return
+    if not shutil.which("ip"):
+        skip(names, "there is no ip command (iproute2)")
+        return
+    try:
+        with namespaces(1500):
+            test_sizes(packet_pair("af_packet"), perf,
+                       (0, 1, 1023, 1024, 1025, 65536, 1 << 20, 16 << 20), some)
+            test_quiet(perf)
+        with namespaces(9000):
+            test_sizes(packet_pair("af_packet, jumbo frames",
+                                   ",framesz=16384,blocksz=65536,framecnt=256"),
+                       perf, (4095, 4096, 4097, 1 << 20), some)
+    except subprocess.CalledProcessError as e:
+        skip(names, "network namespaces cannot be made here: %s" % e.stderr.strip())
+
+
+# ----
+
+def has_driver(name):
+    """Whether DPDK's plug-in of that name is where the library looks for it."""
+    folders = subprocess.run(["pkg-config", "--variable=libdir", "libdpdk"], capture_output=True,
+                             text=True).stdout.split() or ["/usr/lib/x86_64-linux-gnu"]
+    for folder in folders:
+        for path, _, files in os.walk(os.path.join(folder, "dpdk")):
+            if any(f.startswith("librte_net_%s.so" % name) for f in files):
+                return True
+    return False
+
+
+def clean_up(scratch):
+    for child in children:
+        if child.poll() is None:
+            child.kill()
+            child.communicate()
+    shutil.rmtree(scratch, ignore_errors=True)
+    for side in "ab":
+        shutil.rmtree("/var/run/dpdk/uroce-test-%d-%s" % (PID, side), ignore_errors=True)
+
+
+def main():
+    if len(sys.argv) == 3 and sys.argv[1] == "--sniff":
+        sniff(sys.argv[2])
+        return 0
+    if len(sys.argv) != 2 or not os.path.isdir(sys.argv[1]):
+        print("usage: run_test.py BUILD (a folder that was built)", file=sys.stderr)
+        return 2
+    build = os.path.abspath(sys.argv[1])
+    perf, ping = (os.path.join(build, "apps", p) for p in ("uroce-perf", "uroce-ping"))
+    # An interrupted run removes what it has made, too.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
+    scratch = tempfile.mkdtemp(prefix="uroce-test-")
+    try:
+        test_loopback(perf, ping)
+        test_nobody(build, scratch)
+        test_arguments(perf, ping)
+        test_memif(perf, ping)
+        test_af_packet(perf)
+    finally:
+        clean_up(scratch)
+    print("RESULT device passed=%(passed)d failed=%(failed)d skipped=%(skipped)d" % counts)
+    return 1 if counts["failed"] else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
