@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <sched.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -19,8 +20,15 @@ enum {
 	IDLE_TURNS = 100, /* some ten microseconds: longer than an answer takes */
 };
 
-/* Of a program that brought no arguments of its own: nobody else would remove what it leaves. */
-static bool is_embedded;
+/* EAL's folder of a program that brought no arguments: nobody else would ever remove it. */
+static char folder[256];
+
+/* At exit, and registered before EAL's own: only after those is the folder empty. */
+static void remove_folder(void)
+{
+	if (*folder)
+		rmdir(folder);
+}
 
 void uroce_arguments_split(struct uroce_arguments *arguments, int argc, char **argv)
 {
@@ -49,8 +57,12 @@ static int start_given(const struct uroce_arguments *arguments)
 
 static int start_embedded(void)
 {
-	int err = uroce_eal_init_embedded(2);
+	int err;
 
+	atexit(remove_folder);
+	err = uroce_eal_init_embedded(2);
+	if (!err)
+		snprintf(folder, sizeof(folder), "%s", rte_eal_get_runtime_dir());
 	if (err == -ENODEV)
 		uroce_app_say("DPDK's memory ring drivers are missing: install librte-net-ring23 "
 			      "and librte-mempool-ring23");
@@ -63,18 +75,12 @@ static int start_embedded(void)
 
 int uroce_app_start_eal(const struct uroce_arguments *arguments)
 {
-	is_embedded = !arguments->eal_argc;
-	return is_embedded ? start_embedded() : start_given(arguments);
+	return arguments->eal_argc ? start_given(arguments) : start_embedded();
 }
 
 void uroce_app_stop_eal(void)
 {
-	char folder[256];
-
-	snprintf(folder, sizeof(folder), "%s", rte_eal_get_runtime_dir());
 	rte_eal_cleanup();
-	if (is_embedded)
-		rmdir(folder);
 }
 
 static void explain_open(int err, uint16_t port_id, const char *addr)

@@ -290,7 +290,7 @@ static int check_lane(struct run *run, uint32_t lane, uint64_t first, uint64_t e
 
 static int run_checked_window(struct run *run)
 {
-	uint64_t firsts[UROCE_PERF_QPS_MAX], base = run->client->messages;
+	uint64_t firsts[UROCE_PERF_QPS_MAX] = {0}, base = run->client->messages;
 	const struct uroce_perf_test *test = &run->side->test;
 
 	for (uint32_t i = 0; i < test->qps; i++)

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The client: the conversation with the server, and what goes on beside the messages.
+ * The client: beginning and end of a test, and what goes on beside the messages.
  *
  * Nothing waits without a limit, and nothing waits without polling: while this side waits for a
- * line, the server's frames are answered. Before a test is measured each queue pair has carried an
- * empty write: a port whose link came up late has then made good for what it lost.
+ * line, the server's frames are answered.
  */
 #include "perf_client.h"
 
@@ -125,7 +124,9 @@ static int fail_stalled(struct uroce_perf_client *client)
 
 	uroce_qp_last_error(client->side.lanes[0].qp, words, sizeof(words));
 	return uroce_perf_client_fail(client, "no message completed for 15 seconds; %s",
-		*words ? words : "the server seems to be stopped");
+		*words ? words
+		       : "the server seems to be stopped, or a message never "
+			 "reached its memory");
 }
 
 int uroce_perf_client_tend(struct uroce_perf_client *client, uint64_t *now_ns)
@@ -182,98 +183,6 @@ void uroce_perf_client_bye(struct uroce_perf_client *client)
 	uroce_channel_send(client->channel, "bye");
 }
 
-/* Connects this side's queue pairs to those that the server lists. */
-static int take_peers(struct uroce_perf_client *client)
-{
-	char line[UROCE_CHANNEL_LINE_BYTES], words[UROCE_PERF_WORDS_BYTES];
-	struct uroce_peer peer;
-
-	for (uint32_t i = 0; i < client->side.test.qps; i++) {
-		if (uroce_perf_client_expect(client, line))
-			return -1;
-		if (!uroce_record_read_peer(line, i, &peer))
-			return uroce_perf_client_fail(client,
-				"the server said \"%.100s\" where its queue pair %" PRIu32
-				" was expected",
-				line, i);
-		if (uroce_perf_side_connect(&client->side, i, &peer, words))
-			return uroce_perf_client_fail(client, "on the client %s", words);
-	}
-	if (uroce_perf_client_expect(client, line))
-		return -1;
-	if (uroce_perf_side_read_memory(line, &client->side))
-		return 0;
-	return uroce_perf_client_fail(client,
-		"the server said \"%.100s\" where its memory was expected, as large as the "
-		"client's",
-		line);
-}
-
-static void tell_own(struct uroce_perf_client *client)
-{
-	char line[UROCE_RECORD_BYTES];
-	struct uroce_peer local;
-
-	for (uint32_t i = 0; i < client->side.test.qps; i++) {
-		uroce_qp_local(client->side.lanes[i].qp, &local);
-		uroce_record_write_peer(line, i, &local);
-		uroce_channel_send(client->channel, "%s", line);
-	}
-	uroce_perf_side_write_memory(line, &client->side);
-	uroce_channel_send(client->channel, "%s", line);
-}
-
-static int set_up(struct uroce_perf_client *client)
-{
-	char line[UROCE_CHANNEL_LINE_BYTES];
-
-	uroce_perf_test_write(line, &client->side.test);
-	uroce_channel_send(client->channel, "%s", line);
-	if (take_peers(client))
-		return -1;
-	tell_own(client);
-	if (uroce_perf_client_expect(client, line))
-		return -1;
-	if (strcmp(line, "go") == 0)
-		return 0;
-	return uroce_perf_client_fail(
-		client, "the server said \"%.100s\" where \"go\" was expected", line);
-}
-
-/* One empty write per queue pair, there and back. */
-static int probe(struct uroce_perf_client *client)
-{
-	struct uroce_perf_side *side = &client->side;
-	char words[UROCE_PERF_WORDS_BYTES];
-	struct uroce_wc wc;
-	uint64_t now_ns = 0;
-
-	for (uint32_t i = 0; i < side->test.qps; i++) {
-		struct uroce_send_wr wr = {
-			.wr_id = (uint64_t)i << 32,
-			.opcode = UROCE_WR_RDMA_WRITE,
-			.flags = UROCE_SEND_SIGNALED,
-			.rdma = {side->remote_addr, side->remote_rkey},
-		};
-
-		if (uroce_post_send(side->lanes[i].qp, &wr, 1) != 1)
-			return uroce_perf_client_fail(client, "the first write was refused");
-	}
-	for (uint32_t i = 0; i < side->test.qps;) {
-		if (uroce_perf_client_pump(client) || uroce_perf_client_tend(client, &now_ns))
-			return -1;
-		if (uroce_cq_poll(side->cq, &wc, 1) == 0)
-			continue;
-		if (wc.status != UROCE_STATUS_SUCCESS) {
-			uroce_perf_side_explain(side, &wc, words);
-			return uroce_perf_client_fail(
-				client, "no frames come through between the two ports: %s", words);
-		}
-		i++;
-	}
-	return 0;
-}
-
 static int finish(struct uroce_perf_client *client, struct uroce_perf_result *result)
 {
 	const struct uroce_perf_test *test = &client->side.test;
@@ -308,7 +217,7 @@ static int finish(struct uroce_perf_client *client, struct uroce_perf_result *re
 static int run_set_up(struct uroce_perf_client *client, struct uroce_perf_result *result)
 {
 	client->started_ns = client->moved_ns = uroce_app_clock_ns();
-	if (set_up(client) || probe(client))
+	if (uroce_perf_client_set_up(client))
 		return -1;
 	client->started_ns = client->moved_ns = uroce_app_clock_ns();
 	client->deadline_ns = client->side.test.duration_ns

@@ -72,6 +72,8 @@ int uroce_perf_client_expect(struct uroce_perf_client *client, char line[UROCE_C
 int uroce_perf_client_ask(struct uroce_perf_client *client, const char *what, uint32_t lane,
 	uint64_t first, uint64_t count);
 
+/* Connects the queue pairs of both sides, and sees that frames come through (perf_setup.c). */
+int uroce_perf_client_set_up(struct uroce_perf_client *client);
 /* Measures bandwidth (perf_bandwidth.c), latency (perf_latency.c), on connected queue pairs. */
 int uroce_perf_client_run_bandwidth(struct uroce_perf_client *client);
 int uroce_perf_client_run_latency(struct uroce_perf_client *client);

@@ -67,7 +67,7 @@ static int post_fetch(struct uroce_perf_client *client, uint64_t number)
 {
 	struct uroce_perf_side *side = &client->side;
 	struct uroce_sge sge = {
-		.addr = uroce_perf_side_slot(side, 0, 1),
+		.addr = uroce_perf_side_slot(side, 0, 0),
 		.len_bytes = side->test.size_bytes,
 		.lkey = side->mr->lkey,
 	};
@@ -91,40 +91,27 @@ static int post_fetch(struct uroce_perf_client *client, uint64_t number)
 	return uroce_post_send(side->lanes[0].qp, &wr, 1) == 1 ? 0 : -1;
 }
 
-/*
- * What the answer to message `number` holds. Reads are numbered by twos: the server puts a message
- * into the place that its number names, and reads go to the first of two.
- */
-static struct uroce_pattern expected(const struct uroce_perf_test *test, uint64_t number)
-{
-	return (struct uroce_pattern){
-		.from_server = true,
-		.number = test->op == UROCE_PERF_READ ? 2 * number : number,
-	};
-}
-
 /* Before a message is posted: fills what is sent, spoils what is to be overwritten. */
 static int prepare(struct uroce_perf_client *client, uint64_t number)
 {
 	struct uroce_perf_side *side = &client->side;
 	const struct uroce_perf_test *test = &side->test;
-	struct uroce_pattern pattern = expected(test, number);
+	struct uroce_pattern pattern = {.from_server = true, .number = number};
 
 	if (uroce_perf_test_is_pingpong(test))
 		uroce_perf_side_fill_ping(side, number);
 	if (!test->verify)
 		return 0;
 	uroce_pattern_poison(&pattern, uroce_perf_side_slot(side, 0, 1), test->size_bytes);
-	return test->op == UROCE_PERF_READ
-		? uroce_perf_client_ask(client, "fill", 0, pattern.number, 1)
-		: 0;
+	return test->op == UROCE_PERF_READ ? uroce_perf_client_ask(client, "fill", 0, number, 1)
+					   : 0;
 }
 
 static int check(struct uroce_perf_client *client, uint64_t number)
 {
 	struct uroce_perf_side *side = &client->side;
 	const struct uroce_perf_test *test = &side->test;
-	struct uroce_pattern pattern = expected(test, number);
+	struct uroce_pattern pattern = {.from_server = true, .number = number};
 	const uint8_t *slot = uroce_perf_side_slot(side, 0, 1);
 	char words[UROCE_PERF_WORDS_BYTES];
 	uint64_t value;

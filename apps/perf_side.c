@@ -247,13 +247,17 @@ void uroce_perf_side_explain(const struct uroce_perf_side *side, const struct ur
 	char why[UROCE_PERF_WORDS_BYTES])
 {
 	uint32_t lane = (uint32_t)(wc->wr_id >> 32);
+	const char *status = uroce_status_name(wc->status);
 	char words[UROCE_PERF_WORDS_BYTES / 2] = "";
+	bool is_named;
 
 	uroce_qp_last_error(side->lanes[lane].qp, words, sizeof(words));
+	/* The words of a queue pair in error begin with the status. */
+	is_named = strncmp(words, status, strlen(status)) == 0;
 	snprintf(why, UROCE_PERF_WORDS_BYTES, "queue pair 0x%06" PRIx32 ": %s ended in %s%s%s",
 		uroce_qp_number(side->lanes[lane].qp),
 		wc->opcode == UROCE_WC_RECV || wc->opcode == UROCE_WC_RECV_RDMA_WITH_IMM
 			? "a receive"
 			: uroce_perf_op_name(side->test.op),
-		uroce_status_name(wc->status), *words ? ": " : "", words);
+		is_named ? "" : status, *words && !is_named ? ": " : "", words);
 }

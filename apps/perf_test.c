@@ -48,7 +48,7 @@ void uroce_perf_test_settle(struct uroce_perf_test *test)
 	test->slots = 1;
 	if (test->latency) {
 		test->depth = 1;
-		test->slots = LATENCY_SLOTS;
+		test->slots = uroce_perf_test_is_pingpong(test) ? LATENCY_SLOTS : 1;
 	} else if (test->verify) {
 		uint64_t fit = VERIFY_BYTES_MAX / uroce_perf_test_stride_bytes(test) / test->qps;
 

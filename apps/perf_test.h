@@ -50,8 +50,9 @@ const char *uroce_perf_op_name(enum uroce_perf_op op);
 
 /*
  * Settles what follows from the rest: with verify as many places as messages are outstanding, and a
- * depth that does not take them over 64 MiB; of latency tests one message, and places to send from
- * and to receive into; iterations if neither they nor a duration are set.
+ * depth that does not take them over 64 MiB; of latency tests one message, and for ping-pong one
+ * place to send from (0) and one to receive into (1); iterations if neither they nor a duration are
+ * set.
  */
 void uroce_perf_test_settle(struct uroce_perf_test *test);
 /* NULL, or in words why that test cannot be. */

@@ -75,9 +75,10 @@ static const char examples[] =
 	"  uroce-perf send --lat --json | jq .lat_us     latency, for a program\n"
 	"\n"
 	"  two processes on one machine, through shared memory (memif); server, then client.\n"
-	"  -l puts each on a core of its own; bsize gives each frame one slot of memif's ring "
-	"(one\n"
-	"  that takes several can be lost when the ring is full):\n"
+	"  The one with memif's role=server has to be started first; -l puts each on a core of\n"
+	"  its own; bsize gives each frame one slot of memif's ring (one that takes several can "
+	"be\n"
+	"  lost when the ring is full):\n"
 	"    uroce-perf -l 0 --no-huge --no-pci --no-shconf -m 512 --file-prefix a --vdev=\\\n"
 	"net_memif0,role=server,socket=@uroce,socket-abstract=yes,bsize=8192 -- --server\n"
 	"    uroce-perf -l 1 --no-huge --no-pci --no-shconf -m 512 --file-prefix b --vdev=\\\n"
@@ -121,14 +122,13 @@ static bool set_size(void *context, const char *value)
 {
 	struct options *options = context;
 	const char *dots = strstr(value, "..");
-	size_t length = dots ? (size_t)(dots - value) : strlen(value);
-	char first[24] = "";
+	int length = (int)(dots ? (size_t)(dots - value) : strlen(value));
+	char first[24];
 	uint64_t from, to;
 
 	options->client_option = "--size";
 	options->size_is_given = true;
-	if (length < sizeof(first))
-		memcpy(first, value, length);
+	snprintf(first, sizeof(first), "%.*s", length, value);
 	if (!uroce_size_parse(first, UROCE_PERF_SIZE_MAX, &from) ||
 		!uroce_size_parse(dots ? dots + 2 : first, UROCE_PERF_SIZE_MAX, &to)) {
 		uroce_app_say("--size %s is no message size: it is like 64, 4K, 16M (at most 1G), "

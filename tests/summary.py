@@ -133,7 +133,8 @@ def self_test():
         if (passed, bad, skipped) != expected or bool(wrong) != (bad > 0):
             failed += 1
             print("%r with status %d: counted as %r" % (output, status, (passed, bad, skipped)))
-    print("RESULT summary_self_test passed=%d failed=%d skipped=0" % (len(VERDICTS) - failed, failed))
+    print("RESULT summary_self_test passed=%d failed=%d skipped=0"
+          % (len(VERDICTS) - failed, failed))
     return failed == 0
 
 

@@ -26,7 +26,7 @@ import tempfile
 C11 = set("assert complex ctype errno fenv float inttypes iso646 limits locale math setjmp signal "
           "stdalign stdarg stdatomic stdbool stddef stdint stdio stdlib stdnoreturn string tgmath "
           "threads time uchar wchar wctype".split())
-POSIX = set("dirent dlfcntl dlfcn elf endian err execinfo fcntl fnmatch ftw getopt glob grp ifaddrs "
+POSIX = set("dirent dlfcn elf endian err execinfo fcntl fnmatch ftw getopt glob grp ifaddrs "
             "libgen malloc netdb poll pthread pwd regex sched semaphore spawn strings syslog "
             "sysexits termios ucontext unistd utime".split())
 POSIX_FOLDERS = ("sys/", "net/", "netinet/", "netpacket/", "arpa/", "linux/", "asm/", "bits/")
