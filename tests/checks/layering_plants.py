@@ -83,7 +83,8 @@ ARCHIVES = [
     (["int g(void);\nint f(void);\nint f(void)\n{\n\treturn g();\n}\n",
       "int g(void);\nint g(void)\n{\n\treturn 1;\n}\n"], False),
     (["void *memcpy(void *, const void *, unsigned long);\n"
-      "void f(char *a, char *b, unsigned long n);\nvoid f(char *a, char *b, unsigned long n)\n{\n\tmemcpy(a, b, n);\n}\n"], False),
+      "void f(char *a, char *b, unsigned long n);\n"
+      "void f(char *a, char *b, unsigned long n)\n{\n\tmemcpy(a, b, n);\n}\n"], False),
 ]
 
 

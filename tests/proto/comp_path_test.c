@@ -182,8 +182,7 @@ static void nak_while_unresolved(struct drill *d)
 int main(void)
 {
 	static const struct drill_case cases[] = {
-		{"a path that is never resolved ends in words after three seconds",
-			never_resolved},
+		{"a path that is never resolved ends in words after three seconds", never_resolved},
 		{"a path that is resolved in time costs no retry", resolved_in_time},
 		{"answers wait for the path, and are not forgotten", answers_wait_too},
 		{"retry timers stand still on a path that is lost", lost_with_work_on_the_wire},

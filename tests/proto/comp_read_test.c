@@ -37,11 +37,13 @@ static void many_packets(struct drill *d)
 {
 	post_read(d, 100, 1025, 0);
 	inject(d, "RDMA_READ_RESPONSE_FIRST psn +0 ACK msn 1 len 256");
-	inject(d, "RDMA_READ_RESPONSE_MIDDLE psn +1 len 256 at 256; "
-		  "RDMA_READ_RESPONSE_MIDDLE psn +2 len 256 at 512");
+	inject(d,
+		"RDMA_READ_RESPONSE_MIDDLE psn +1 len 256 at 256; "
+		"RDMA_READ_RESPONSE_MIDDLE psn +2 len 256 at 512");
 	expect_no_cqe(d);
-	inject(d, "RDMA_READ_RESPONSE_MIDDLE psn +3 len 256 at 768; "
-		  "RDMA_READ_RESPONSE_LAST psn +4 ACK msn 1 len 1 at 1024");
+	inject(d,
+		"RDMA_READ_RESPONSE_MIDDLE psn +3 len 256 at 768; "
+		"RDMA_READ_RESPONSE_LAST psn +4 ACK msn 1 len 1 at 1024");
 	expect_cqe(d, "read 100 SUCCESS len 1025");
 	expect_memory(d, 0x2000, 1025, 1, 0);
 	expect_nothing(d);
@@ -59,9 +61,10 @@ static void scattered(struct drill *d)
 {
 	post(d, "READ 100 len 600 at 0x2000 segs 16");
 	expect(d, "RDMA_READ_REQUEST psn +0 ack va 0x1000 rkey 0x00000abc dma_len 600");
-	inject(d, "RDMA_READ_RESPONSE_FIRST psn +0 ACK len 256; "
-		  "RDMA_READ_RESPONSE_MIDDLE psn +1 len 256 at 256; "
-		  "RDMA_READ_RESPONSE_LAST psn +2 ACK len 88 at 512");
+	inject(d,
+		"RDMA_READ_RESPONSE_FIRST psn +0 ACK len 256; "
+		"RDMA_READ_RESPONSE_MIDDLE psn +1 len 256 at 256; "
+		"RDMA_READ_RESPONSE_LAST psn +2 ACK len 88 at 512");
 	expect_cqe(d, "read 100 SUCCESS len 600");
 	expect_memory(d, 0x2000, 600, 1, 0);
 }
@@ -72,11 +75,13 @@ static void atomics(struct drill *d)
 
 	post(d, "FADD 100 at 0x2000 add 0x0102030405060708");
 	post(d, "CAS 101 at 0x2008 cmp 7 swap 9");
-	expect(d, "FETCH_ADD psn +0 ack va 0x1000 rkey 0x00000abc swap_add 0x102030405060708 "
-		  "compare 0x0");
+	expect(d,
+		"FETCH_ADD psn +0 ack va 0x1000 rkey 0x00000abc swap_add 0x102030405060708 "
+		"compare 0x0");
 	expect(d, "COMPARE_SWAP psn +1 ack va 0x1000 rkey 0x00000abc swap_add 0x9 compare 0x7");
-	inject(d, "ATOMIC_ACKNOWLEDGE psn +0 ACK msn 1 orig 0x1122334455667788; "
-		  "ATOMIC_ACKNOWLEDGE psn +1 ACK msn 2 orig 7");
+	inject(d,
+		"ATOMIC_ACKNOWLEDGE psn +0 ACK msn 1 orig 0x1122334455667788; "
+		"ATOMIC_ACKNOWLEDGE psn +1 ACK msn 2 orig 7");
 	expect_cqe(d, "fadd 100 SUCCESS len 8; cas 101 SUCCESS len 8");
 	memcpy(&value, d->ep.mem + 0x2000, 8);
 	expect_number(d, value, 0x1122334455667788);
@@ -89,9 +94,10 @@ static void answer_acknowledges_work_before(struct drill *d)
 	post(d, "SEND 100 len 300");
 	post(d, "WRITE 101 len 8");
 	post(d, "READ 102 len 8 at 0x2000");
-	expect(d, "SEND_FIRST psn +0 len 256; SEND_LAST psn +1 ack len 44; "
-		  "RDMA_WRITE_ONLY psn +2 ack va 0x1000 rkey 0x00000abc dma_len 8 len 8; "
-		  "RDMA_READ_REQUEST psn +3 ack va 0x1000 rkey 0x00000abc dma_len 8");
+	expect(d,
+		"SEND_FIRST psn +0 len 256; SEND_LAST psn +1 ack len 44; "
+		"RDMA_WRITE_ONLY psn +2 ack va 0x1000 rkey 0x00000abc dma_len 8 len 8; "
+		"RDMA_READ_REQUEST psn +3 ack va 0x1000 rkey 0x00000abc dma_len 8");
 	inject(d, "RDMA_READ_RESPONSE_ONLY psn +3 ACK msn 3 len 8");
 	expect_cqe(d, "send 100 SUCCESS len 300; write 101 SUCCESS len 8; read 102 SUCCESS len 8");
 	expect_nothing(d);
@@ -102,11 +108,13 @@ static void read_and_send_in_one_burst(struct drill *d)
 	post_read(d, 100, 300, 0);
 	post(d, "SEND 101 len 8");
 	post(d, "READ 102 len 8 at 0x3000");
-	expect(d, "SEND_ONLY psn +2 ack len 8; "
-		  "RDMA_READ_REQUEST psn +3 ack va 0x1000 rkey 0x00000abc dma_len 8");
-	inject(d, "RDMA_READ_RESPONSE_FIRST psn +0 ACK len 256; "
-		  "RDMA_READ_RESPONSE_LAST psn +1 ACK len 44 at 256; ACKNOWLEDGE psn +2 ACK; "
-		  "RDMA_READ_RESPONSE_ONLY psn +3 ACK len 8");
+	expect(d,
+		"SEND_ONLY psn +2 ack len 8; "
+		"RDMA_READ_REQUEST psn +3 ack va 0x1000 rkey 0x00000abc dma_len 8");
+	inject(d,
+		"RDMA_READ_RESPONSE_FIRST psn +0 ACK len 256; "
+		"RDMA_READ_RESPONSE_LAST psn +1 ACK len 44 at 256; ACKNOWLEDGE psn +2 ACK; "
+		"RDMA_READ_RESPONSE_ONLY psn +3 ACK len 8");
 	expect_cqe(d, "read 100 SUCCESS len 300; send 101 SUCCESS len 8; read 102 SUCCESS len 8");
 	expect_nothing(d);
 	expect_number(d, d->ep.core.counters.implied_nak_seq_err, 0);
@@ -124,12 +132,12 @@ static void gap_within(struct drill *d)
 	expect(d, "RDMA_READ_REQUEST psn +1 ack va 0x1100 rkey 0x00000abc dma_len 744");
 	expect_number(d, d->ep.core.counters.implied_nak_seq_err, 1);
 	/* The rest of the first answer is behind the same gap: once is enough. */
-	inject_dropped(
-		d, UROCE_DROP_RESPONSE_GAP, "RDMA_READ_RESPONSE_LAST psn +3 ACK len 232");
+	inject_dropped(d, UROCE_DROP_RESPONSE_GAP, "RDMA_READ_RESPONSE_LAST psn +3 ACK len 232");
 	expect_nothing(d);
-	inject(d, "RDMA_READ_RESPONSE_FIRST psn +1 ACK len 256 at 256; "
-		  "RDMA_READ_RESPONSE_MIDDLE psn +2 len 256 at 512; "
-		  "RDMA_READ_RESPONSE_LAST psn +3 ACK len 232 at 768");
+	inject(d,
+		"RDMA_READ_RESPONSE_FIRST psn +1 ACK len 256 at 256; "
+		"RDMA_READ_RESPONSE_MIDDLE psn +2 len 256 at 512; "
+		"RDMA_READ_RESPONSE_LAST psn +3 ACK len 232 at 768");
 	expect_cqe(d, "read 100 SUCCESS len 1000");
 	expect_memory(d, 0x2000, 1000, 1, 0);
 	expect_number(d, d->ep.qp->comp.retries_left, 7);
@@ -141,8 +149,9 @@ static void gap_first(struct drill *d)
 	inject_dropped(d, UROCE_DROP_RESPONSE_GAP, "RDMA_READ_RESPONSE_LAST psn +1 ACK len 256");
 	expect(d, "RDMA_READ_REQUEST psn +0 ack va 0x1000 rkey 0x00000abc dma_len 512");
 	expect_memory(d, 0x2000, 512, 0, 0x2000);
-	inject(d, "RDMA_READ_RESPONSE_FIRST psn +0 ACK len 256; "
-		  "RDMA_READ_RESPONSE_LAST psn +1 ACK len 256 at 256");
+	inject(d,
+		"RDMA_READ_RESPONSE_FIRST psn +0 ACK len 256; "
+		"RDMA_READ_RESPONSE_LAST psn +1 ACK len 256 at 256");
 	expect_cqe(d, "read 100 SUCCESS len 512");
 }
 
@@ -153,8 +162,9 @@ static void ack_beyond(struct drill *d)
 	expect(d, "SEND_ONLY psn +1 ack len 8");
 	inject_dropped(d, UROCE_DROP_RESPONSE_GAP, "ACKNOWLEDGE psn +1 ACK");
 	expect_no_cqe(d);
-	expect(d, "RDMA_READ_REQUEST psn +0 ack va 0x1000 rkey 0x00000abc dma_len 8; "
-		  "SEND_ONLY psn +1 ack len 8");
+	expect(d,
+		"RDMA_READ_REQUEST psn +0 ack va 0x1000 rkey 0x00000abc dma_len 8; "
+		"SEND_ONLY psn +1 ack len 8");
 	inject_dropped(d, UROCE_DROP_RESPONSE_GAP, "ACKNOWLEDGE psn +1 ACK");
 	expect_nothing(d);
 	inject(d, "RDMA_READ_RESPONSE_ONLY psn +0 ACK len 8; ACKNOWLEDGE psn +1 ACK");
@@ -169,8 +179,9 @@ static void nak_beyond(struct drill *d)
 	/* The refusal is not acted upon before the READ has its data. */
 	inject_dropped(d, UROCE_DROP_RESPONSE_GAP, "ACKNOWLEDGE psn +1 NAK 2");
 	expect_state(d, UROCE_QP_RTS);
-	expect(d, "RDMA_READ_REQUEST psn +0 ack va 0x1000 rkey 0x00000abc dma_len 8; "
-		  "RDMA_WRITE_ONLY psn +1 ack va 0x1000 rkey 0x00000abc dma_len 8 len 8");
+	expect(d,
+		"RDMA_READ_REQUEST psn +0 ack va 0x1000 rkey 0x00000abc dma_len 8; "
+		"RDMA_WRITE_ONLY psn +1 ack va 0x1000 rkey 0x00000abc dma_len 8 len 8");
 	inject(d, "RDMA_READ_RESPONSE_ONLY psn +0 ACK len 8; ACKNOWLEDGE psn +1 NAK 2");
 	expect_cqe(d, "read 100 SUCCESS len 8; write 101 REM_ACCESS_ERR why 0x62");
 	expect_ended(d);
@@ -182,10 +193,12 @@ static void answer_beyond(struct drill *d)
 	post(d, "FADD 101 at 0x3000 add 1");
 	expect(d, "FETCH_ADD psn +1 ack va 0x1000 rkey 0x00000abc swap_add 0x1 compare 0x0");
 	inject_dropped(d, UROCE_DROP_RESPONSE_GAP, "ATOMIC_ACKNOWLEDGE psn +1 ACK orig 5");
-	expect(d, "RDMA_READ_REQUEST psn +0 ack va 0x1000 rkey 0x00000abc dma_len 8; "
-		  "FETCH_ADD psn +1 ack va 0x1000 rkey 0x00000abc swap_add 0x1 compare 0x0");
-	inject(d, "RDMA_READ_RESPONSE_ONLY psn +0 ACK len 8; "
-		  "ATOMIC_ACKNOWLEDGE psn +1 ACK orig 5");
+	expect(d,
+		"RDMA_READ_REQUEST psn +0 ack va 0x1000 rkey 0x00000abc dma_len 8; "
+		"FETCH_ADD psn +1 ack va 0x1000 rkey 0x00000abc swap_add 0x1 compare 0x0");
+	inject(d,
+		"RDMA_READ_RESPONSE_ONLY psn +0 ACK len 8; "
+		"ATOMIC_ACKNOWLEDGE psn +1 ACK orig 5");
 	expect_cqe(d, "read 100 SUCCESS len 8; fadd 101 SUCCESS len 8");
 }
 
@@ -218,13 +231,15 @@ static void gaps_exhaust_the_retries(struct drill *d)
 static void timeout_within(struct drill *d)
 {
 	post_read(d, 100, 1000, 0);
-	inject(d, "RDMA_READ_RESPONSE_FIRST psn +0 ACK len 256; "
-		  "RDMA_READ_RESPONSE_MIDDLE psn +1 len 256 at 256");
+	inject(d,
+		"RDMA_READ_RESPONSE_FIRST psn +0 ACK len 256; "
+		"RDMA_READ_RESPONSE_MIDDLE psn +1 len 256 at 256");
 	pass(d, TIMEOUT_NS);
 	expect(d, "RDMA_READ_REQUEST psn +2 ack va 0x1200 rkey 0x00000abc dma_len 488");
 	/* As to a new request: FIRST, LAST. */
-	inject(d, "RDMA_READ_RESPONSE_FIRST psn +2 ACK len 256 at 512; "
-		  "RDMA_READ_RESPONSE_LAST psn +3 ACK len 232 at 768");
+	inject(d,
+		"RDMA_READ_RESPONSE_FIRST psn +2 ACK len 256 at 512; "
+		"RDMA_READ_RESPONSE_LAST psn +3 ACK len 232 at 768");
 	expect_cqe(d, "read 100 SUCCESS len 1000");
 	expect_memory(d, 0x2000, 1000, 1, 0);
 }
@@ -236,15 +251,17 @@ static void old_form_after_retry(struct drill *d)
 	pass(d, TIMEOUT_NS);
 	expect(d, "RDMA_READ_REQUEST psn +1 ack va 0x1100 rkey 0x00000abc dma_len 744");
 	/* The old answer was only slow, and goes on as it began. */
-	inject(d, "RDMA_READ_RESPONSE_MIDDLE psn +1 len 256 at 256; "
-		  "RDMA_READ_RESPONSE_MIDDLE psn +2 len 256 at 512; "
-		  "RDMA_READ_RESPONSE_LAST psn +3 ACK len 232 at 768");
+	inject(d,
+		"RDMA_READ_RESPONSE_MIDDLE psn +1 len 256 at 256; "
+		"RDMA_READ_RESPONSE_MIDDLE psn +2 len 256 at 512; "
+		"RDMA_READ_RESPONSE_LAST psn +3 ACK len 232 at 768");
 	expect_cqe(d, "read 100 SUCCESS len 1000");
 	expect_memory(d, 0x2000, 1000, 1, 0);
 	/* The answer to the repeat comes too late to matter. */
-	inject(d, "RDMA_READ_RESPONSE_FIRST psn +1 ACK len 256 fill 9; "
-		  "RDMA_READ_RESPONSE_MIDDLE psn +2 len 256 fill 9; "
-		  "RDMA_READ_RESPONSE_LAST psn +3 ACK len 232 fill 9");
+	inject(d,
+		"RDMA_READ_RESPONSE_FIRST psn +1 ACK len 256 fill 9; "
+		"RDMA_READ_RESPONSE_MIDDLE psn +2 len 256 fill 9; "
+		"RDMA_READ_RESPONSE_LAST psn +3 ACK len 232 fill 9");
 	expect_memory(d, 0x2000, 1000, 1, 0);
 	expect_state(d, UROCE_QP_RTS);
 }
@@ -263,12 +280,13 @@ static void only_after_retry(struct drill *d)
 static void answers_twice(struct drill *d)
 {
 	post_read(d, 100, 600, 0);
-	inject(d, "RDMA_READ_RESPONSE_FIRST psn +0 ACK len 256; "
-		  "RDMA_READ_RESPONSE_FIRST psn +0 ACK len 256 fill 9; "
-		  "RDMA_READ_RESPONSE_MIDDLE psn +1 len 256 at 256; "
-		  "RDMA_READ_RESPONSE_MIDDLE psn +1 len 256 fill 9; "
-		  "RDMA_READ_RESPONSE_LAST psn +2 ACK len 88 at 512; "
-		  "RDMA_READ_RESPONSE_LAST psn +2 ACK len 88 fill 9");
+	inject(d,
+		"RDMA_READ_RESPONSE_FIRST psn +0 ACK len 256; "
+		"RDMA_READ_RESPONSE_FIRST psn +0 ACK len 256 fill 9; "
+		"RDMA_READ_RESPONSE_MIDDLE psn +1 len 256 at 256; "
+		"RDMA_READ_RESPONSE_MIDDLE psn +1 len 256 fill 9; "
+		"RDMA_READ_RESPONSE_LAST psn +2 ACK len 88 at 512; "
+		"RDMA_READ_RESPONSE_LAST psn +2 ACK len 88 fill 9");
 	expect_cqe(d, "read 100 SUCCESS len 600");
 	expect_memory(d, 0x2000, 600, 1, 0);
 	expect_nothing(d);
@@ -279,8 +297,9 @@ static void retried_forms_end_with_the_retry(struct drill *d)
 	post_read(d, 100, 300, 0);
 	pass(d, TIMEOUT_NS);
 	expect(d, "RDMA_READ_REQUEST psn +0 ack va 0x1000 rkey 0x00000abc dma_len 300");
-	inject(d, "RDMA_READ_RESPONSE_FIRST psn +0 ACK len 256; "
-		  "RDMA_READ_RESPONSE_LAST psn +1 ACK len 44 at 256");
+	inject(d,
+		"RDMA_READ_RESPONSE_FIRST psn +0 ACK len 256; "
+		"RDMA_READ_RESPONSE_LAST psn +1 ACK len 44 at 256");
 	expect_cqe(d, "read 100 SUCCESS len 300");
 	/* What was asked once has one form again. */
 	post_read(d, 101, 300, 2);
@@ -297,18 +316,22 @@ static void pieces(struct drill *d)
 	drill_restart(d, &conf);
 	post(d, "READ 100 len 1300 at 0x2000");
 	/* Six packets are more than the window: pieces of half a window, as room comes. */
-	expect(d, "RDMA_READ_REQUEST psn +0 ack va 0x1000 rkey 0x00000abc dma_len 512; "
-		  "RDMA_READ_REQUEST psn +2 ack va 0x1200 rkey 0x00000abc dma_len 512; nothing");
-	inject(d, "RDMA_READ_RESPONSE_FIRST psn +0 ACK len 256; "
-		  "RDMA_READ_RESPONSE_LAST psn +1 ACK len 256 at 256");
+	expect(d,
+		"RDMA_READ_REQUEST psn +0 ack va 0x1000 rkey 0x00000abc dma_len 512; "
+		"RDMA_READ_REQUEST psn +2 ack va 0x1200 rkey 0x00000abc dma_len 512; nothing");
+	inject(d,
+		"RDMA_READ_RESPONSE_FIRST psn +0 ACK len 256; "
+		"RDMA_READ_RESPONSE_LAST psn +1 ACK len 256 at 256");
 	expect(d, "RDMA_READ_REQUEST psn +4 ack va 0x1400 rkey 0x00000abc dma_len 276");
 	inject(d, "RDMA_READ_RESPONSE_FIRST psn +2 ACK len 256 at 512");
 	pass(d, TIMEOUT_NS);
-	expect(d, "RDMA_READ_REQUEST psn +3 ack va 0x1300 rkey 0x00000abc dma_len 256; "
-		  "RDMA_READ_REQUEST psn +4 ack va 0x1400 rkey 0x00000abc dma_len 276; nothing");
-	inject(d, "RDMA_READ_RESPONSE_ONLY psn +3 ACK len 256 at 768; "
-		  "RDMA_READ_RESPONSE_FIRST psn +4 ACK len 256 at 1024; "
-		  "RDMA_READ_RESPONSE_LAST psn +5 ACK len 20 at 1280");
+	expect(d,
+		"RDMA_READ_REQUEST psn +3 ack va 0x1300 rkey 0x00000abc dma_len 256; "
+		"RDMA_READ_REQUEST psn +4 ack va 0x1400 rkey 0x00000abc dma_len 276; nothing");
+	inject(d,
+		"RDMA_READ_RESPONSE_ONLY psn +3 ACK len 256 at 768; "
+		"RDMA_READ_RESPONSE_FIRST psn +4 ACK len 256 at 1024; "
+		"RDMA_READ_RESPONSE_LAST psn +5 ACK len 20 at 1280");
 	expect_cqe(d, "read 100 SUCCESS len 1300");
 	expect_memory(d, 0x2000, 1300, 1, 0);
 	expect_number(d, d->ep.qp->req.reads_out, 0);
@@ -423,12 +446,10 @@ static void wrong_pad(struct drill *d)
 
 static void ghosts(struct drill *d)
 {
-	inject_dropped(
-		d, UROCE_DROP_GHOST_RESPONSE, "RDMA_READ_RESPONSE_ONLY psn +0 ACK len 8");
+	inject_dropped(d, UROCE_DROP_GHOST_RESPONSE, "RDMA_READ_RESPONSE_ONLY psn +0 ACK len 8");
 	inject_dropped(d, UROCE_DROP_GHOST_RESPONSE, "ATOMIC_ACKNOWLEDGE psn +0 ACK orig 1");
 	post_read(d, 100, 600, 0);
-	inject_dropped(
-		d, UROCE_DROP_GHOST_RESPONSE, "RDMA_READ_RESPONSE_ONLY psn +3 ACK len 8");
+	inject_dropped(d, UROCE_DROP_GHOST_RESPONSE, "RDMA_READ_RESPONSE_ONLY psn +3 ACK len 8");
 	inject_dropped(
 		d, UROCE_DROP_GHOST_RESPONSE, "RDMA_READ_RESPONSE_FIRST psn +50 ACK len 256");
 	expect_state(d, UROCE_QP_RTS);
@@ -444,10 +465,10 @@ static void local_key(struct drill *d)
 {
 	post(d, "READ 100 len 8 at 0x2000 lkey 0xbad00");
 	post(d, "WRITE 101 len 8");
-	expect(d, "RDMA_READ_REQUEST psn +0 ack va 0x1000 rkey 0x00000abc dma_len 8; "
-		  "RDMA_WRITE_ONLY psn +1 ack va 0x1000 rkey 0x00000abc dma_len 8 len 8");
-	inject_dropped(
-		d, UROCE_DROP_RESPONSE_UNPLACED, "RDMA_READ_RESPONSE_ONLY psn +0 ACK len 8");
+	expect(d,
+		"RDMA_READ_REQUEST psn +0 ack va 0x1000 rkey 0x00000abc dma_len 8; "
+		"RDMA_WRITE_ONLY psn +1 ack va 0x1000 rkey 0x00000abc dma_len 8 len 8");
+	inject_dropped(d, UROCE_DROP_RESPONSE_UNPLACED, "RDMA_READ_RESPONSE_ONLY psn +0 ACK len 8");
 	expect_cqe(d, "read 100 LOC_PROT_ERR why 0x1; write 101 WR_FLUSH_ERR");
 	expect_ended(d);
 	expect_number(d, d->ep.qp->report.cause, UROCE_CAUSE_LOCAL_MEMORY);
@@ -458,8 +479,7 @@ static void local_right(struct drill *d)
 	post(d, "FADD 100 at 0x2000 lkey %u",
 		endpoint_register(&d->ep, 0x2000, 64, UROCE_ACCESS_REMOTE_READ));
 	expect(d, "FETCH_ADD psn +0 ack va 0x1000 rkey 0x00000abc swap_add 0x0 compare 0x0");
-	inject_dropped(
-		d, UROCE_DROP_RESPONSE_UNPLACED, "ATOMIC_ACKNOWLEDGE psn +0 ACK orig 1");
+	inject_dropped(d, UROCE_DROP_RESPONSE_UNPLACED, "ATOMIC_ACKNOWLEDGE psn +0 ACK orig 1");
 	expect_cqe(d, "fadd 100 LOC_PROT_ERR why 0x3");
 	expect_ended(d);
 	expect_memory(d, 0x2000, 8, 0, 0x2000);

@@ -39,8 +39,9 @@ static void one_for_all(struct drill *d)
 static void within_a_message(struct drill *d)
 {
 	post(d, "SEND 100 len 700");
-	expect(d, "SEND_FIRST psn +0 len 256; SEND_MIDDLE psn +1 len 256; "
-		  "SEND_LAST psn +2 ack len 188");
+	expect(d,
+		"SEND_FIRST psn +0 len 256; SEND_MIDDLE psn +1 len 256; "
+		"SEND_LAST psn +2 ack len 188");
 	inject(d, "ACKNOWLEDGE psn +0 ACK msn 0");
 	expect_no_cqe(d);
 	expect_number(d, d->ep.qp->req.psn_una, (d->sq_psn + 1) & 0xffffff);
@@ -117,8 +118,9 @@ static void late_after_retry(struct drill *d)
 static void late_within_the_retry(struct drill *d)
 {
 	post(d, "SEND 100 len 1024");
-	expect(d, "SEND_FIRST psn +0 len 256; SEND_MIDDLE psn +1 len 256; "
-		  "SEND_MIDDLE psn +2 len 256; SEND_LAST psn +3 ack len 256");
+	expect(d,
+		"SEND_FIRST psn +0 len 256; SEND_MIDDLE psn +1 len 256; "
+		"SEND_MIDDLE psn +2 len 256; SEND_LAST psn +3 ack len 256");
 	pass(d, TIMEOUT_NS);
 	expect(d, "SEND_FIRST psn +0 len 256");
 	inject(d, "ACKNOWLEDGE psn +2 ACK");
@@ -179,8 +181,8 @@ static void unknown_syndromes(struct drill *d)
 	for (uint32_t syndrome = 0x40; syndrome < 0x100; syndrome++) {
 		if (syndrome >= 0x60 && syndrome <= 0x63)
 			continue;
-		inject_dropped(d, UROCE_DROP_RESPONSE_BAD, "ACKNOWLEDGE psn +0 syndrome %u",
-			syndrome);
+		inject_dropped(
+			d, UROCE_DROP_RESPONSE_BAD, "ACKNOWLEDGE psn +0 syndrome %u", syndrome);
 		expect_state(d, UROCE_QP_RTS);
 	}
 	expect_no_cqe(d);
@@ -291,8 +293,7 @@ static void rnr_for_ever(struct drill *d)
 		inject(d, "ACKNOWLEDGE psn +0 RNR 1");
 		/* One timer each, no spinning. */
 		expect_nothing(d);
-		expect_number(d, uroce_core_next_deadline(&d->ep.core),
-			d->now_ns + 10 * DRILL_US);
+		expect_number(d, uroce_core_next_deadline(&d->ep.core), d->now_ns + 10 * DRILL_US);
 		pass(d, 10 * DRILL_US);
 		expect(d, "SEND_ONLY psn +0 ack len 8");
 	}
@@ -394,8 +395,8 @@ static void retry_counts(struct drill *d)
 			expect(d, WRITE_LINE("+0") ";" WRITE_LINE("+1") "; nothing");
 		}
 		pass(d, TIMEOUT_NS);
-		expect_cqe(d, "write 100 RETRY_EXC_ERR why 0x%x; write 101 WR_FLUSH_ERR",
-			retries + 1);
+		expect_cqe(
+			d, "write 100 RETRY_EXC_ERR why 0x%x; write 101 WR_FLUSH_ERR", retries + 1);
 		expect_cqe(d, "recv 200 WR_FLUSH_ERR");
 		expect_ended(d);
 		expect_number(d, d->ep.core.counters.local_ack_timeout_err, retries + 1u);
@@ -508,8 +509,9 @@ static void partial_loss_before_a_local_error(struct drill *d)
 {
 	post(d, "SEND 100 len 700");
 	post(d, "WRITE 101 len 64 lkey 0xbad00");
-	expect(d, "SEND_FIRST psn +0 len 256; SEND_MIDDLE psn +1 len 256; "
-		  "SEND_LAST psn +2 ack len 188; nothing");
+	expect(d,
+		"SEND_FIRST psn +0 len 256; SEND_MIDDLE psn +1 len 256; "
+		"SEND_LAST psn +2 ack len 188; nothing");
 	inject(d, "ACKNOWLEDGE psn +1 NAK 0");
 	expect_state(d, UROCE_QP_RTS);
 	expect(d, "SEND_MIDDLE psn +1 len 256; SEND_LAST psn +2 ack len 188; nothing");
@@ -566,8 +568,7 @@ int main(void)
 		{"a host that is never idle still has timers", busy_host},
 		{"a local error waits for the work before it", local_error_waits_for_its_turn},
 		{"what is lost before a local error is sent again", loss_before_a_local_error},
-		{"a local error never hits the work before it",
-			partial_loss_before_a_local_error},
+		{"a local error never hits the work before it", partial_loss_before_a_local_error},
 		{"after the end nothing is sent or received", opcode_for_nobody},
 	};
 

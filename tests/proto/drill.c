@@ -154,8 +154,8 @@ const char *drill_drop_name(enum uroce_drop drop)
 	return names[drop];
 }
 
-void drill_inject_dropped(struct drill *d, const char *file, int line, enum uroce_drop drop,
-	const char *format, ...)
+void drill_inject_dropped(
+	struct drill *d, const char *file, int line, enum uroce_drop drop, const char *format, ...)
 {
 	uint64_t counted = d->ep.core.counters.drops[drop];
 	uint64_t accepted = d->ep.core.counters.rx_accepted;
@@ -402,8 +402,8 @@ void drill_expect_memory(struct drill *d, const char *file, int line, size_t off
 	check(good, file, line, want, got);
 }
 
-void drill_expect_number(struct drill *d, const char *file, int line, const char *what,
-	uint64_t got, uint64_t want)
+void drill_expect_number(
+	struct drill *d, const char *file, int line, const char *what, uint64_t got, uint64_t want)
 {
 	char got_text[64], want_text[160];
 
@@ -504,8 +504,7 @@ void post(struct drill *d, const char *format, ...)
 	wr.opcode = wr_opcode(strtok_r(text, " ", &save));
 	word = strtok_r(NULL, " ", &save);
 	wr.wr_id = word ? strtoull(word, NULL, 0) : 0;
-	if (wr.opcode == UROCE_WR_ATOMIC_CMP_AND_SWP ||
-		wr.opcode == UROCE_WR_ATOMIC_FETCH_AND_ADD)
+	if (wr.opcode == UROCE_WR_ATOMIC_CMP_AND_SWP || wr.opcode == UROCE_WR_ATOMIC_FETCH_AND_ADD)
 		n.len = 8;
 	while ((word = strtok_r(NULL, " ", &save)))
 		if (!read_wr_flag(&wr, word))
@@ -531,10 +530,8 @@ void post_recv(struct drill *d, uint64_t wr_id, size_t offset, uint32_t bytes)
 
 int drill_modify(struct drill *d, const struct uroce_qp_attr *attr, uint32_t mask)
 {
-	struct uroce_cmd cmd = {.kind = UROCE_CMD_QP_MODIFY,
-		.qp = d->ep.qp,
-		.attr = *attr,
-		.attr_mask = mask};
+	struct uroce_cmd cmd = {
+		.kind = UROCE_CMD_QP_MODIFY, .qp = d->ep.qp, .attr = *attr, .attr_mask = mask};
 
 	return uroce_core_ctrl(&d->ep.core, &cmd, d->now_ns);
 }

@@ -45,7 +45,7 @@ struct drill {
 	struct endpoint ep;
 	uint64_t now_ns;
 	uint32_t rq_psn, sq_psn;
-	enum uroce_drop drop; /* of the last frame injected */
+	enum uroce_drop drop;		  /* of the last frame injected */
 	uint8_t frame[DRILL_FRAME_BYTES]; /* the last frame that came out, and what it says */
 	uint32_t frame_bytes;
 	struct uroce_text_packet packet;
@@ -89,14 +89,14 @@ void drill_inject_bytes(struct drill *d, const uint8_t *bytes, uint32_t n);
  * The next frames of the endpoint, parted by ';', in the words of uroce_text_line_relative without
  * what goes without saying: RC_, the peer's number, no credits, a good ICRC.
  */
-#define expect(d, ...)		   drill_expect(d, __FILE__, __LINE__, __VA_ARGS__)
-#define expect_nothing(d)	   drill_expect(d, __FILE__, __LINE__, "nothing")
+#define expect(d, ...)	  drill_expect(d, __FILE__, __LINE__, __VA_ARGS__)
+#define expect_nothing(d) drill_expect(d, __FILE__, __LINE__, "nothing")
 /* "send 100 SUCCESS len 5", "recv 200 SUCCESS len 64 imm 7", "write 1 WR_FLUSH_ERR". */
-#define expect_cqe(d, ...)	   drill_expect_cqe(d, __FILE__, __LINE__, __VA_ARGS__)
-#define expect_no_cqe(d)	   drill_expect_cqe(d, __FILE__, __LINE__, "nothing")
+#define expect_cqe(d, ...) drill_expect_cqe(d, __FILE__, __LINE__, __VA_ARGS__)
+#define expect_no_cqe(d)   drill_expect_cqe(d, __FILE__, __LINE__, "nothing")
 /* "QP_ACCESS_ERR"; several parted by ';'. */
-#define expect_event(d, ...)	   drill_expect_event(d, __FILE__, __LINE__, __VA_ARGS__)
-#define expect_state(d, state)	   drill_expect_state(d, __FILE__, __LINE__, state)
+#define expect_event(d, ...)   drill_expect_event(d, __FILE__, __LINE__, __VA_ARGS__)
+#define expect_state(d, state) drill_expect_state(d, __FILE__, __LINE__, state)
 /* Bytes [at, at + bytes) of the message with this fill lie at offset of the endpoint's memory. */
 #define expect_memory(d, offset, bytes, fill, at) \
 	drill_expect_memory(d, __FILE__, __LINE__, offset, bytes, fill, at)
@@ -127,22 +127,20 @@ void pass(struct drill *d, uint64_t ns);
 int drill_modify(struct drill *d, const struct uroce_qp_attr *attr, uint32_t mask);
 int drill_to_state(struct drill *d, enum uroce_qp_state state);
 
-__attribute__((format(printf, 5, 6))) void drill_inject_dropped(struct drill *d, const char *file,
-	int line, enum uroce_drop drop, const char *format, ...);
+__attribute__((format(printf, 5, 6))) void drill_inject_dropped(
+	struct drill *d, const char *file, int line, enum uroce_drop drop, const char *format, ...);
 __attribute__((format(printf, 4, 5))) void drill_expect(
 	struct drill *d, const char *file, int line, const char *format, ...);
 __attribute__((format(printf, 4, 5))) void drill_expect_cqe(
 	struct drill *d, const char *file, int line, const char *format, ...);
 __attribute__((format(printf, 4, 5))) void drill_expect_event(
 	struct drill *d, const char *file, int line, const char *format, ...);
-void drill_expect_state(
-	struct drill *d, const char *file, int line, enum uroce_qp_state state);
+void drill_expect_state(struct drill *d, const char *file, int line, enum uroce_qp_state state);
 void drill_expect_memory(struct drill *d, const char *file, int line, size_t offset, size_t bytes,
 	uint32_t fill, uint64_t at);
-void drill_expect_payload(
-	struct drill *d, const char *file, int line, uint32_t fill, uint64_t at);
-void drill_expect_number(struct drill *d, const char *file, int line, const char *what,
-	uint64_t got, uint64_t want);
+void drill_expect_payload(struct drill *d, const char *file, int line, uint32_t fill, uint64_t at);
+void drill_expect_number(
+	struct drill *d, const char *file, int line, const char *what, uint64_t got, uint64_t want);
 
 /* For tests that look at frames in their own way: the next frame, in words. False: none. */
 bool drill_next_line(struct drill *d, char *line, size_t size);

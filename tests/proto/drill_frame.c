@@ -212,8 +212,8 @@ static uint32_t icrc(const uint8_t *ip, size_t bytes)
 	for (int i = 0; i < 8; i++)
 		crc = crc_byte(crc, 0xff);
 	for (size_t i = 0; i < bytes; i++) {
-		bool masked = i == 1 || i == 8 || i == 10 || i == 11 || i == 26 || i == 27 ||
-			i == 32;
+		bool masked =
+			i == 1 || i == 8 || i == 10 || i == 11 || i == 26 || i == 27 || i == 32;
 
 		crc = crc_byte(crc, masked ? 0xff : ip[i]);
 	}

@@ -62,8 +62,9 @@ static void make_busy(struct drill *d)
 	post(d, "SEND 100 len 600");
 	post(d, "READ 101 len 600 at 0x2000");
 	post(d, "FADD 102 at 0x3000 add 1");
-	expect(d, "SEND_FIRST psn +0 len 256; SEND_MIDDLE psn +1 len 256; "
-		  "SEND_LAST psn +2 ack len 88");
+	expect(d,
+		"SEND_FIRST psn +0 len 256; SEND_MIDDLE psn +1 len 256; "
+		"SEND_LAST psn +2 ack len 88");
 	expect(d, "RDMA_READ_REQUEST psn +3 ack va 0x1000 rkey 0x00000abc dma_len 600");
 	expect(d, "FETCH_ADD psn +6 ack va 0x1000 rkey 0x00000abc swap_add 0x1 compare 0x0");
 	inject(d, "ACKNOWLEDGE psn +0 ACK");
@@ -78,8 +79,9 @@ static void make_busy(struct drill *d)
 static void end_busy(struct drill *d)
 {
 	drill_to_state(d, UROCE_QP_ERR);
-	expect_cqe(d, "send 100 WR_FLUSH_ERR; read 101 WR_FLUSH_ERR; fadd 102 WR_FLUSH_ERR; "
-		      "recv 200 WR_FLUSH_ERR");
+	expect_cqe(d,
+		"send 100 WR_FLUSH_ERR; read 101 WR_FLUSH_ERR; fadd 102 WR_FLUSH_ERR; "
+		"recv 200 WR_FLUSH_ERR");
 	expect_ended(d);
 }
 
@@ -174,8 +176,8 @@ static void malformed(struct drill *d)
 
 static void cut_headers(struct drill *d)
 {
-	static const uint8_t opcodes[] = {0x03, 0x06, 0x0a, 0x0b, 0x0c, 0x0d, 0x11, 0x12, 0x13,
-		0x14, 0x16};
+	static const uint8_t opcodes[] = {
+		0x03, 0x06, 0x0a, 0x0b, 0x0c, 0x0d, 0x11, 0x12, 0x13, 0x14, 0x16};
 
 	make_busy(d);
 	for (size_t i = 0; i < sizeof(opcodes); i++) {
@@ -368,20 +370,21 @@ static void refusal(struct drill *d)
 	make_busy(d);
 	answered_drop(d, UROCE_DROP_REQUEST_REFUSED, "SEND_MIDDLE psn +2 ack len 252");
 	expect(d, "ACKNOWLEDGE psn +2 NAK invalid-request msn 1");
-	expect_cqe(d, "recv 200 REM_INV_REQ_ERR why 0x61; send 100 WR_FLUSH_ERR; "
-		      "read 101 WR_FLUSH_ERR; fadd 102 WR_FLUSH_ERR");
+	expect_cqe(d,
+		"recv 200 REM_INV_REQ_ERR why 0x61; send 100 WR_FLUSH_ERR; "
+		"read 101 WR_FLUSH_ERR; fadd 102 WR_FLUSH_ERR");
 	expect_ended(d);
 }
 
 static void gap_in_answers(struct drill *d)
 {
 	make_busy(d);
-	answered_drop(
-		d, UROCE_DROP_RESPONSE_GAP, "RDMA_READ_RESPONSE_MIDDLE psn +4 len 256");
+	answered_drop(d, UROCE_DROP_RESPONSE_GAP, "RDMA_READ_RESPONSE_MIDDLE psn +4 len 256");
 	/* It acknowledges the SEND all the same; then the READ is asked for again. */
 	expect_cqe(d, "send 100 SUCCESS len 600");
-	expect(d, "RDMA_READ_REQUEST psn +3 ack va 0x1000 rkey 0x00000abc dma_len 600; "
-		  "FETCH_ADD psn +6 ack va 0x1000 rkey 0x00000abc swap_add 0x1 compare 0x0");
+	expect(d,
+		"RDMA_READ_REQUEST psn +3 ack va 0x1000 rkey 0x00000abc dma_len 600; "
+		"FETCH_ADD psn +6 ack va 0x1000 rkey 0x00000abc swap_add 0x1 compare 0x0");
 	drill_to_state(d, UROCE_QP_ERR);
 	expect_cqe(d, "read 101 WR_FLUSH_ERR; fadd 102 WR_FLUSH_ERR; recv 200 WR_FLUSH_ERR");
 	expect_ended(d);
@@ -391,8 +394,7 @@ static void bad_answer(struct drill *d)
 {
 	make_busy(d);
 	answered_drop(d, UROCE_DROP_RESPONSE_BAD, "ACKNOWLEDGE psn +2 syndrome 0x7f");
-	answered_drop(
-		d, UROCE_DROP_RESPONSE_BAD, "RDMA_READ_RESPONSE_FIRST psn +3 ACK len 255");
+	answered_drop(d, UROCE_DROP_RESPONSE_BAD, "RDMA_READ_RESPONSE_FIRST psn +3 ACK len 255");
 	expect_cqe(d, "send 100 SUCCESS len 600; read 101 BAD_RESP_ERR why 0xd");
 	expect_cqe(d, "fadd 102 WR_FLUSH_ERR; recv 200 WR_FLUSH_ERR");
 	expect_ended(d);
@@ -402,8 +404,7 @@ static void unplaced_answer(struct drill *d)
 {
 	post(d, "READ 100 len 8 at 0x2000 lkey 0xbad00");
 	expect(d, "RDMA_READ_REQUEST psn +0 ack va 0x1000 rkey 0x00000abc dma_len 8");
-	answered_drop(
-		d, UROCE_DROP_RESPONSE_UNPLACED, "RDMA_READ_RESPONSE_ONLY psn +0 ACK len 8");
+	answered_drop(d, UROCE_DROP_RESPONSE_UNPLACED, "RDMA_READ_RESPONSE_ONLY psn +0 ACK len 8");
 	expect_cqe(d, "read 100 LOC_PROT_ERR why 0x1");
 	expect_ended(d);
 }

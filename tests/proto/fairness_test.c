@@ -87,15 +87,16 @@ static void peer_with_many_reads(struct drill *d)
 		expect_number(d, uroce_mr_table_add(&d->ep.mrs, &huge, 1, &key), 0);
 		for (uint32_t r = 0; r < 16; r++)
 			/* In the PSN space of the peer each takes 2^21. */
-			inject(d, "RDMA_READ_REQUEST psn +%u absva 0x100000000 rkey 0x7700 "
-				  "dma 0x%x",
+			inject(d,
+				"RDMA_READ_REQUEST psn +%u absva 0x100000000 rkey 0x7700 "
+				"dma 0x%x",
 				r << 21, 1u << 31);
 		shares = pull(d, bursts[i]);
 		/* By bytes: half each; neither less than 45 in 100. */
-		expect_number(d, shares.requests * 100 >= 45 * (shares.requests + shares.answers),
-			true);
-		expect_number(d, shares.answers * 100 >= 45 * (shares.requests + shares.answers),
-			true);
+		expect_number(
+			d, shares.requests * 100 >= 45 * (shares.requests + shares.answers), true);
+		expect_number(
+			d, shares.answers * 100 >= 45 * (shares.requests + shares.answers), true);
 		expect_number(d, shares.longest_wait <= 64, true);
 		drill_to_state(d, UROCE_QP_RESET);
 		while (d->ep.core.events.head != d->ep.core.events.tail)

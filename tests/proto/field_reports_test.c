@@ -111,8 +111,9 @@ static void first_message_of_two_packets(struct drill *d)
 	expect_memory(d, 0x2000, 257, 1, 0);
 	post(d, "SEND 100 len 256");
 	post(d, "SEND 101 len 257");
-	expect(d, "SEND_ONLY psn +0 ack len 256; SEND_FIRST psn +1 len 256; "
-		  "SEND_LAST psn +2 ack pad 3 len 1");
+	expect(d,
+		"SEND_ONLY psn +0 ack len 256; SEND_FIRST psn +1 len 256; "
+		"SEND_LAST psn +2 ack pad 3 len 1");
 	inject(d, "ACKNOWLEDGE psn +2 ACK");
 	expect_cqe(d, "send 100 SUCCESS len 256; send 101 SUCCESS len 257");
 }
@@ -143,13 +144,15 @@ static void responder_length_check(struct drill *d)
 
 static void zero_length_keys(struct drill *d)
 {
-	inject(d, "RDMA_WRITE_ONLY psn +0 ack absva 0xffffffffffffffff rkey 0xffffffff len 0; "
-		  "RDMA_READ_REQUEST psn +1 absva 0xffffffffffffffff rkey 0xffffffff dma 0");
+	inject(d,
+		"RDMA_WRITE_ONLY psn +0 ack absva 0xffffffffffffffff rkey 0xffffffff len 0; "
+		"RDMA_READ_REQUEST psn +1 absva 0xffffffffffffffff rkey 0xffffffff dma 0");
 	expect(d, "RDMA_READ_RESPONSE_ONLY psn +1 ACK msn 2 len 0");
 	post(d, "WRITE 100 len 0");
 	post(d, "READ 101 len 0");
-	expect(d, "RDMA_WRITE_ONLY psn +0 ack va 0x1000 rkey 0x00000abc dma_len 0 len 0; "
-		  "RDMA_READ_REQUEST psn +1 ack va 0x1000 rkey 0x00000abc dma_len 0");
+	expect(d,
+		"RDMA_WRITE_ONLY psn +0 ack va 0x1000 rkey 0x00000abc dma_len 0 len 0; "
+		"RDMA_READ_REQUEST psn +1 ack va 0x1000 rkey 0x00000abc dma_len 0");
 	inject(d, "RDMA_READ_RESPONSE_ONLY psn +1 ACK len 0");
 	expect_cqe(d, "write 100 SUCCESS len 0; read 101 SUCCESS len 0");
 }
@@ -158,8 +161,9 @@ static void write_with_immediate_lengths(struct drill *d)
 {
 	/* A receive without segments, and its completion carries the length of the payload. */
 	post_recv(d, 200, 0, 0);
-	inject(d, "RDMA_WRITE_FIRST psn +0 va 0x1000 dma 300 len 256; "
-		  "RDMA_WRITE_LAST_WITH_IMMEDIATE psn +1 ack len 44 imm 9");
+	inject(d,
+		"RDMA_WRITE_FIRST psn +0 va 0x1000 dma 300 len 256; "
+		"RDMA_WRITE_LAST_WITH_IMMEDIATE psn +1 ack len 44 imm 9");
 	expect(d, "ACKNOWLEDGE psn +1 ACK msn 1");
 	expect_cqe(d, "recv_imm 200 SUCCESS len 300 imm 9");
 }
@@ -238,8 +242,9 @@ static void partial_retry(struct drill *d)
 	inject(d, "RDMA_READ_RESPONSE_FIRST psn +0 ACK len 256");
 	pass(d, TIMEOUT_NS);
 	expect(d, "RDMA_READ_REQUEST psn +1 ack va 0x1100 rkey 0x00000abc dma_len 344");
-	inject(d, "RDMA_READ_RESPONSE_FIRST psn +1 ACK len 256 at 256; "
-		  "RDMA_READ_RESPONSE_LAST psn +2 ACK len 88 at 512");
+	inject(d,
+		"RDMA_READ_RESPONSE_FIRST psn +1 ACK len 256 at 256; "
+		"RDMA_READ_RESPONSE_LAST psn +2 ACK len 88 at 512");
 	expect_cqe(d, "read 100 SUCCESS len 600");
 	expect_memory(d, 0x2000, 600, 1, 0);
 }

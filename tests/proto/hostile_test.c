@@ -127,16 +127,14 @@ static void segments_outside(struct drill *d)
 
 static void atomics_and_inline_that_make_no_sense(struct drill *d)
 {
-	static const uint8_t opcodes[] = {UROCE_WR_RDMA_READ, UROCE_WR_ATOMIC_CMP_AND_SWP,
-		UROCE_WR_ATOMIC_FETCH_AND_ADD};
+	static const uint8_t opcodes[] = {
+		UROCE_WR_RDMA_READ, UROCE_WR_ATOMIC_CMP_AND_SWP, UROCE_WR_ATOMIC_FETCH_AND_ADD};
 	static const char *const names[] = {"read", "cas", "fadd"};
 	static const uint32_t lens[] = {0, 1, 7, 9, 16};
 
 	for (size_t i = 0; i < 3; i++) {
-		struct uroce_send_wqe wqe = {.wr_id = 100,
-			.opcode = opcodes[i],
-			.flags = UROCE_SEND_INLINE,
-			.bytes = 8};
+		struct uroce_send_wqe wqe = {
+			.wr_id = 100, .opcode = opcodes[i], .flags = UROCE_SEND_INLINE, .bytes = 8};
 
 		again(d);
 		post_raw(d, &wqe, sizeof(wqe));
@@ -162,8 +160,9 @@ static void scribbling_afterwards(struct drill *d)
 		(size_t)d->ep.qp->send_ring.stride_bytes * (d->ep.qp->send_ring.mask + 1));
 	expect(d, "SEND_MIDDLE psn +1 len 256; SEND_LAST psn +2 ack len 88");
 	pass(d, 4096ull << 14);
-	expect(d, "SEND_FIRST psn +0 len 256; SEND_MIDDLE psn +1 len 256; "
-		  "SEND_LAST psn +2 ack len 88");
+	expect(d,
+		"SEND_FIRST psn +0 len 256; SEND_MIDDLE psn +1 len 256; "
+		"SEND_LAST psn +2 ack len 88");
 	inject(d, "ACKNOWLEDGE psn +2 ACK");
 	expect_cqe(d, "send 100 SUCCESS len 600");
 }
@@ -294,8 +293,8 @@ static void send_tails_behind(struct drill *d)
 
 static void recv_tails(struct drill *d)
 {
-	static const uint32_t moves[] = {64, 65, 1000, 0x7fffffff, 0x80000000, 0xffffffff,
-		0xfffffffe, 0xffffffc0};
+	static const uint32_t moves[] = {
+		64, 65, 1000, 0x7fffffff, 0x80000000, 0xffffffff, 0xfffffffe, 0xffffffc0};
 
 	for (size_t i = 0; i < sizeof(moves) / sizeof(moves[0]); i++) {
 		uint32_t tail;
@@ -311,7 +310,8 @@ static void recv_tails(struct drill *d)
 		scribble(&d->ep.qp->recv_ring.tail, tail + moves[i]);
 		taken = d->ep.qp->resp.recv_next;
 		inject(d, "SEND_ONLY psn +2 ack len 8");
-		/* Whatever stands there is taken for receives, but never more than the ring holds. */
+		/* Whatever stands there is taken for receives, but never more than the ring holds.
+		 */
 		expect_number(d, d->ep.qp->resp.recv_next - taken <= 64, true);
 		drill_to_state(d, UROCE_QP_RESET);
 		while (d->ep.core.events.head != d->ep.core.events.tail)

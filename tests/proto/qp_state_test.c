@@ -86,8 +86,8 @@ static void go_to(struct drill *d, uint32_t state)
 
 	drill_restart_reset(d, &conf);
 	for (size_t i = 0; i < 4 && d->ep.qp->state != (enum uroce_qp_state)state; i++) {
-		expect_number(d, change(d, way[i], find_edge(d->ep.qp->state, way[i])->required),
-			0);
+		expect_number(
+			d, change(d, way[i], find_edge(d->ep.qp->state, way[i])->required), 0);
 		if (state == UROCE_QP_ERR && i == 2)
 			break;
 	}
@@ -118,8 +118,8 @@ static void refused(struct drill *d, const struct uroce_qp_attr *attr, uint32_t 
 
 /* ---- edges and attributes ---- */
 
-static const uint32_t reachable[] = {UROCE_QP_RESET, UROCE_QP_INIT, UROCE_QP_RTR, UROCE_QP_RTS,
-	UROCE_QP_SQD, UROCE_QP_ERR};
+static const uint32_t reachable[] = {
+	UROCE_QP_RESET, UROCE_QP_INIT, UROCE_QP_RTR, UROCE_QP_RTS, UROCE_QP_SQD, UROCE_QP_ERR};
 
 enum {
 	NUM_REACHABLE = sizeof(reachable) / sizeof(reachable[0])
@@ -180,8 +180,8 @@ static void every_other_attribute(struct drill *d)
 			go_to(d, edges[e].from);
 			attr = good_attr(d, edges[e].to);
 			if (edges[e].optional & bit)
-				expect_number(d, change(d, edges[e].to, edges[e].required | bit),
-					0);
+				expect_number(
+					d, change(d, edges[e].to, edges[e].required | bit), 0);
 			else
 				refused(d, &attr, A(STATE) | edges[e].required | bit);
 		}
@@ -247,7 +247,8 @@ static void value(struct drill *d, const struct uroce_qp_attr *attr, uint32_t fr
 static void values_to_rtr(struct drill *d)
 {
 	static const uint32_t mtus[] = {256, 512, 1024, 2048, 4096};
-	static const uint32_t bad_mtus[] = {0, 1, 128, 255, 257, 1500, 8192, 0x80000000, 0xffffffff};
+	static const uint32_t bad_mtus[] = {
+		0, 1, 128, 255, 257, 1500, 8192, 0x80000000, 0xffffffff};
 
 	for (size_t i = 0; i < sizeof(mtus) / sizeof(mtus[0]); i++) {
 		struct uroce_qp_attr attr;
@@ -343,14 +344,16 @@ static void flush_order(struct drill *d)
 	post(d, "READ 101 len 4 at 0x2000");
 	post(d, "FADD 102 at 0x2000 fence");
 	post(d, "WRITE 103 len 4");
-	expect(d, "SEND_ONLY psn +0 ack len 4; "
-		  "RDMA_READ_REQUEST psn +1 ack va 0x1000 rkey 0x00000abc dma_len 4; nothing");
+	expect(d,
+		"SEND_ONLY psn +0 ack len 4; "
+		"RDMA_READ_REQUEST psn +1 ack va 0x1000 rkey 0x00000abc dma_len 4; nothing");
 	post(d, "SEND 104 len 4");
 	inject(d, "SEND_FIRST psn +0 len 256");
 	expect_number(d, drill_to_state(d, UROCE_QP_ERR), 0);
-	expect_cqe(d, "send 100 WR_FLUSH_ERR; read 101 WR_FLUSH_ERR; fadd 102 WR_FLUSH_ERR; "
-		      "write 103 WR_FLUSH_ERR; send 104 WR_FLUSH_ERR; recv 200 WR_FLUSH_ERR; "
-		      "recv 201 WR_FLUSH_ERR; recv 202 WR_FLUSH_ERR");
+	expect_cqe(d,
+		"send 100 WR_FLUSH_ERR; read 101 WR_FLUSH_ERR; fadd 102 WR_FLUSH_ERR; "
+		"write 103 WR_FLUSH_ERR; send 104 WR_FLUSH_ERR; recv 200 WR_FLUSH_ERR; "
+		"recv 201 WR_FLUSH_ERR; recv 202 WR_FLUSH_ERR");
 	expect_ended(d);
 	idle(d);
 	expect_nothing(d);
@@ -417,8 +420,9 @@ static void four_connections(struct drill *d)
 		leave_a_mess(d, i);
 		if (i & 1) {
 			expect_number(d, drill_to_state(d, UROCE_QP_ERR), 0);
-			expect_cqe(d, "send 100 WR_FLUSH_ERR; read 101 WR_FLUSH_ERR; "
-				      "recv 200 WR_FLUSH_ERR");
+			expect_cqe(d,
+				"send 100 WR_FLUSH_ERR; read 101 WR_FLUSH_ERR; "
+				"recv 200 WR_FLUSH_ERR");
 			expect_ended(d);
 		}
 		expect_number(d, drill_to_state(d, UROCE_QP_RESET), 0);

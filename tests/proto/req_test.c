@@ -9,8 +9,8 @@
 
 #include "drill.h"
 
-static const uint32_t sizes[] = {0, 1, DRILL_MTU - 1, DRILL_MTU, DRILL_MTU + 1, 2 * DRILL_MTU,
-	2 * DRILL_MTU + 1};
+static const uint32_t sizes[] = {
+	0, 1, DRILL_MTU - 1, DRILL_MTU, DRILL_MTU + 1, 2 * DRILL_MTU, 2 * DRILL_MTU + 1};
 
 enum {
 	NUM_SIZES = sizeof(sizes) / sizeof(sizes[0])
@@ -19,8 +19,8 @@ enum {
 /* How the packets of a message are called, and what each and the first and last of them carry. */
 struct form {
 	const char *wr;
-	const char *base;   /* SEND, RDMA_WRITE */
-	const char *suffix; /* of LAST and ONLY */
+	const char *base;    /* SEND, RDMA_WRITE */
+	const char *suffix;  /* of LAST and ONLY */
 	const char *trailer; /* of LAST and ONLY */
 	bool reth;
 	const char *wc;
@@ -38,13 +38,13 @@ static void expect_message(struct drill *d, const struct form *form, uint32_t ps
 		if (-part & 3)
 			snprintf(pad, sizeof(pad), " pad %u", -part & 3);
 		if (form->reth && first)
-			snprintf(reth, sizeof(reth), " va 0x1000 rkey 0x00000abc dma_len %u",
-				bytes);
+			snprintf(
+				reth, sizeof(reth), " va 0x1000 rkey 0x00000abc dma_len %u", bytes);
 		expect(d, "%s_%s%s psn +%u%s%s%s%s len %u", form->base,
-			first && last ? "ONLY"
-			: first	      ? "FIRST"
-			: last	      ? "LAST"
-				      : "MIDDLE",
+			first && last	? "ONLY"
+				: first ? "FIRST"
+				: last	? "LAST"
+					: "MIDDLE",
 			last ? form->suffix : "", psn + i, last ? " ack" : "", pad, reth,
 			last ? form->trailer : "", part);
 		expect_payload(d, 0, 0x2000 + i * DRILL_MTU);
@@ -82,14 +82,16 @@ static void sends(struct drill *d)
 
 static void sends_with_immediate(struct drill *d)
 {
-	every_size(d, &(struct form){"SEND_IMM 100 imm 0xa1b2c3d4", "SEND", "_WITH_IMMEDIATE",
-			      " imm 0xa1b2c3d4", false, "send"});
+	every_size(d,
+		&(struct form){"SEND_IMM 100 imm 0xa1b2c3d4", "SEND", "_WITH_IMMEDIATE",
+			" imm 0xa1b2c3d4", false, "send"});
 }
 
 static void sends_with_invalidate(struct drill *d)
 {
-	every_size(d, &(struct form){"SEND_INV 100 inv 0x12345678", "SEND", "_WITH_INVALIDATE",
-			      " inv_rkey 0x12345678", false, "send"});
+	every_size(d,
+		&(struct form){"SEND_INV 100 inv 0x12345678", "SEND", "_WITH_INVALIDATE",
+			" inv_rkey 0x12345678", false, "send"});
 }
 
 static void writes(struct drill *d)
@@ -99,8 +101,9 @@ static void writes(struct drill *d)
 
 static void writes_with_immediate(struct drill *d)
 {
-	every_size(d, &(struct form){"WRITE_IMM 100 imm 1", "RDMA_WRITE", "_WITH_IMMEDIATE",
-			      " imm 0x00000001", true, "write"});
+	every_size(d,
+		&(struct form){"WRITE_IMM 100 imm 1", "RDMA_WRITE", "_WITH_IMMEDIATE",
+			" imm 0x00000001", true, "write"});
 }
 
 static void reads(struct drill *d)
@@ -113,8 +116,9 @@ static void reads(struct drill *d)
 		post(d, "READ 100 len %u at 0x2000 raddr 0x123456789abcdef rkey 0xfedcba98",
 			sizes[i]);
 		post(d, "SEND 101 len 4");
-		expect(d, "RDMA_READ_REQUEST psn +0 ack va 0x123456789abcdef rkey 0xfedcba98 "
-			  "dma_len %u; SEND_ONLY psn +%u ack len 4; nothing",
+		expect(d,
+			"RDMA_READ_REQUEST psn +0 ack va 0x123456789abcdef rkey 0xfedcba98 "
+			"dma_len %u; SEND_ONLY psn +%u ack len 4; nothing",
 			sizes[i], pkts);
 		drill_to_state(d, UROCE_QP_ERR);
 		expect_cqe(d, "read 100 WR_FLUSH_ERR; send 101 WR_FLUSH_ERR");
@@ -133,8 +137,11 @@ static void inlined(struct drill *d)
 		memset(d->ep.mem + 0x2000, 0xff, 512);
 		for (uint32_t i = 0; i < bytes; i++)
 			d->ep.mem[0x3000 + i] = drill_pattern(0, 0x2000 + i);
-		expect(d, "RDMA_WRITE_ONLY psn +0 ack%s va 0x1000 rkey 0x00000abc dma_len %u len %u",
-			-bytes & 3 ? (bytes % 4 == 3 ? " pad 1" : bytes % 4 == 2 ? " pad 2" : " pad 3")
+		expect(d,
+			"RDMA_WRITE_ONLY psn +0 ack%s va 0x1000 rkey 0x00000abc dma_len %u len %u",
+			-bytes & 3 ? (bytes % 4 == 3		      ? " pad 1"
+						     : bytes % 4 == 2 ? " pad 2"
+								      : " pad 3")
 				   : "",
 			bytes, bytes);
 		expect_payload(d, 0, 0x2000);
@@ -147,10 +154,11 @@ static void solicited(struct drill *d)
 {
 	post(d, "SEND 100 len 600 se");
 	post(d, "WRITE_IMM 101 len 8 imm 1 se");
-	expect(d, "SEND_FIRST psn +0 len 256; SEND_MIDDLE psn +1 len 256; "
-		  "SEND_LAST psn +2 se ack len 88; "
-		  "RDMA_WRITE_ONLY_WITH_IMMEDIATE psn +3 se ack va 0x1000 rkey 0x00000abc "
-		  "dma_len 8 imm 0x00000001 len 8");
+	expect(d,
+		"SEND_FIRST psn +0 len 256; SEND_MIDDLE psn +1 len 256; "
+		"SEND_LAST psn +2 se ack len 88; "
+		"RDMA_WRITE_ONLY_WITH_IMMEDIATE psn +3 se ack va 0x1000 rkey 0x00000abc "
+		"dma_len 8 imm 0x00000001 len 8");
 	inject(d, "ACKNOWLEDGE psn +3 ACK");
 	expect_cqe(d, "send 100 SUCCESS len 600; write 101 SUCCESS len 8");
 }
@@ -227,11 +235,13 @@ static void window_asks_before_it_closes(struct drill *d)
 	conf.caps.window_pkts = 3;
 	drill_restart(d, &conf);
 	post(d, "SEND 100 len 1536");
-	expect(d, "SEND_FIRST psn +0 len 256; SEND_MIDDLE psn +1 len 256; "
-		  "SEND_MIDDLE psn +2 ack len 256; nothing");
+	expect(d,
+		"SEND_FIRST psn +0 len 256; SEND_MIDDLE psn +1 len 256; "
+		"SEND_MIDDLE psn +2 ack len 256; nothing");
 	inject(d, "ACKNOWLEDGE psn +2 ACK");
-	expect(d, "SEND_MIDDLE psn +3 len 256; SEND_MIDDLE psn +4 len 256; "
-		  "SEND_LAST psn +5 ack len 256; nothing");
+	expect(d,
+		"SEND_MIDDLE psn +3 len 256; SEND_MIDDLE psn +4 len 256; "
+		"SEND_LAST psn +5 ack len 256; nothing");
 	inject(d, "ACKNOWLEDGE psn +5 ACK");
 	expect_cqe(d, "send 100 SUCCESS len 1536");
 }
@@ -244,12 +254,14 @@ static void fence(struct drill *d)
 	post(d, "WRITE 101 len 4");
 	post(d, "WRITE 102 len 4 fence");
 	post(d, "WRITE 103 len 4");
-	expect(d, "RDMA_READ_REQUEST psn +0 ack va 0x1000 rkey 0x00000abc dma_len 8; "
-		  "RDMA_WRITE_ONLY psn +1 ack va 0x1000 rkey 0x00000abc dma_len 4 len 4; nothing");
+	expect(d,
+		"RDMA_READ_REQUEST psn +0 ack va 0x1000 rkey 0x00000abc dma_len 8; "
+		"RDMA_WRITE_ONLY psn +1 ack va 0x1000 rkey 0x00000abc dma_len 4 len 4; nothing");
 	inject(d, "RDMA_READ_RESPONSE_ONLY psn +0 ACK len 8");
 	expect_cqe(d, "read 100 SUCCESS len 8");
-	expect(d, "RDMA_WRITE_ONLY psn +2 ack va 0x1000 rkey 0x00000abc dma_len 4 len 4; "
-		  "RDMA_WRITE_ONLY psn +3 ack va 0x1000 rkey 0x00000abc dma_len 4 len 4");
+	expect(d,
+		"RDMA_WRITE_ONLY psn +2 ack va 0x1000 rkey 0x00000abc dma_len 4 len 4; "
+		"RDMA_WRITE_ONLY psn +3 ack va 0x1000 rkey 0x00000abc dma_len 4 len 4");
 	inject(d, "ACKNOWLEDGE psn +3 ACK");
 	expect_cqe(d, "write 101 SUCCESS len 4; write 102 SUCCESS len 4; write 103 SUCCESS len 4");
 }
@@ -295,26 +307,30 @@ static void reads_outstanding(struct drill *d)
 			post(d, "%s %u len 8 at 0x2000", i & 1 ? "FADD" : "READ", 100 + i);
 		for (uint32_t i = 0; i < 6 + limit; i++) {
 			if (i >= limit)
-				inject(d, (i - limit) & 1
+				inject(d,
+					(i - limit) & 1
 						? "ATOMIC_ACKNOWLEDGE psn +%u ACK orig 1"
 						: "RDMA_READ_RESPONSE_ONLY psn +%u ACK len 8",
 					i - limit);
 			if (i >= 6)
 				continue;
 			if (i & 1)
-				expect(d, "FETCH_ADD psn +%u ack va 0x1000 rkey 0x00000abc "
-					  "swap_add 0x0 compare 0x0",
+				expect(d,
+					"FETCH_ADD psn +%u ack va 0x1000 rkey 0x00000abc "
+					"swap_add 0x0 compare 0x0",
 					i);
 			else
-				expect(d, "RDMA_READ_REQUEST psn +%u ack va 0x1000 "
-					  "rkey 0x00000abc dma_len 8",
+				expect(d,
+					"RDMA_READ_REQUEST psn +%u ack va 0x1000 "
+					"rkey 0x00000abc dma_len 8",
 					i);
 			if (i + 1 >= limit)
 				expect_nothing(d);
 		}
-		expect_cqe(d, "read 100 SUCCESS len 8; fadd 101 SUCCESS len 8; "
-			      "read 102 SUCCESS len 8; fadd 103 SUCCESS len 8; "
-			      "read 104 SUCCESS len 8; fadd 105 SUCCESS len 8");
+		expect_cqe(d,
+			"read 100 SUCCESS len 8; fadd 101 SUCCESS len 8; "
+			"read 102 SUCCESS len 8; fadd 103 SUCCESS len 8; "
+			"read 104 SUCCESS len 8; fadd 105 SUCCESS len 8");
 	}
 }
 
@@ -324,8 +340,8 @@ static void sqd_holds(struct drill *d)
 
 	post(d, "SEND 100 len 600");
 	expect(d, "SEND_FIRST psn +0 len 256");
-	expect_number(d, drill_modify(d, &sqd, UROCE_QP_ATTR_STATE |
-				UROCE_QP_ATTR_EN_SQD_ASYNC_NOTIFY), 0);
+	expect_number(d,
+		drill_modify(d, &sqd, UROCE_QP_ATTR_STATE | UROCE_QP_ATTR_EN_SQD_ASYNC_NOTIFY), 0);
 	post(d, "SEND 101 len 4");
 	/* What was begun is finished, what was not is held. */
 	expect(d, "SEND_MIDDLE psn +1 len 256; SEND_LAST psn +2 ack len 88; nothing");
@@ -339,8 +355,8 @@ static void sqd_holds(struct drill *d)
 	inject(d, "ACKNOWLEDGE psn +3 ACK");
 	expect_cqe(d, "send 101 SUCCESS len 4");
 	/* With nothing to wait for it is drained at once. */
-	expect_number(d, drill_modify(d, &sqd, UROCE_QP_ATTR_STATE |
-				UROCE_QP_ATTR_EN_SQD_ASYNC_NOTIFY), 0);
+	expect_number(d,
+		drill_modify(d, &sqd, UROCE_QP_ATTR_STATE | UROCE_QP_ATTR_EN_SQD_ASYNC_NOTIFY), 0);
 	expect_event(d, "SQ_DRAINED");
 	expect_number(d, drill_to_state(d, UROCE_QP_RTS), 0);
 	expect_number(d, drill_to_state(d, UROCE_QP_SQD), 0);
@@ -369,8 +385,9 @@ static void two_to_the_23(struct drill *d)
 	d->ep.qp->attr.path_mtu_bytes = DRILL_MTU;
 	post(d, "READ 100 len %u at 0", 1u << 31);
 	post(d, "SEND 101 len 4");
-	expect(d, "RDMA_READ_REQUEST psn +0 ack va 0x1000 rkey 0x00000abc dma_len 2147483648; "
-		  "nothing");
+	expect(d,
+		"RDMA_READ_REQUEST psn +0 ack va 0x1000 rkey 0x00000abc dma_len 2147483648; "
+		"nothing");
 	inject(d, "RDMA_READ_RESPONSE_FIRST psn +0 ACK len 256");
 	expect(d, "SEND_ONLY psn -8388608 ack len 4; nothing");
 	drill_to_state(d, UROCE_QP_ERR);
@@ -407,8 +424,9 @@ static void source_port_is_stable(struct drill *d)
 	inject(d, "RDMA_WRITE_ONLY psn +0 ack len 0; ACKNOWLEDGE psn +3 ACK");
 	expect(d, "ACKNOWLEDGE psn +0 ACK msn 1");
 	expect_number(d, d->packet.udp_sport, port);
-	expect_cqe(d, "send 100 SUCCESS len 4; send 101 SUCCESS len 4; send 102 SUCCESS len 4; "
-		      "send 103 SUCCESS len 4");
+	expect_cqe(d,
+		"send 100 SUCCESS len 4; send 101 SUCCESS len 4; send 102 SUCCESS len 4; "
+		"send 103 SUCCESS len 4");
 }
 
 int main(void)

@@ -79,10 +79,12 @@ static void repeated(struct drill *d)
 static void repeated_before_it_was_answered(struct drill *d)
 {
 	set_word(d, 5);
-	inject(d, "FETCH_ADD psn +0 va 0x1008 swap_add 3; FETCH_ADD psn +0 va 0x1008 swap_add 3; "
-		  "FETCH_ADD psn +1 va 0x1008 swap_add 1; FETCH_ADD psn +0 va 0x1008 swap_add 3");
-	expect(d, "ATOMIC_ACKNOWLEDGE psn +0 ACK msn 2 orig 0x5; "
-		  "ATOMIC_ACKNOWLEDGE psn +1 ACK msn 2 orig 0x8");
+	inject(d,
+		"FETCH_ADD psn +0 va 0x1008 swap_add 3; FETCH_ADD psn +0 va 0x1008 swap_add 3; "
+		"FETCH_ADD psn +1 va 0x1008 swap_add 1; FETCH_ADD psn +0 va 0x1008 swap_add 3");
+	expect(d,
+		"ATOMIC_ACKNOWLEDGE psn +0 ACK msn 2 orig 0x5; "
+		"ATOMIC_ACKNOWLEDGE psn +1 ACK msn 2 orig 0x8");
 	expect_nothing(d);
 	expect_number(d, word(d), 9);
 	expect_number(d, d->ep.qp->resp.reads_owed, 0);
@@ -96,11 +98,13 @@ static void repeated_all(struct drill *d)
 	for (uint32_t i = 0; i < 16; i++)
 		expect(d, "ATOMIC_ACKNOWLEDGE psn +%u ACK msn 16 orig 0x%x", i, i);
 	/* The last ones are asked for again, out of order; answers come in order. */
-	inject(d, "FETCH_ADD psn +15 va 0x1008; FETCH_ADD psn +3 va 0x1008; "
-		  "FETCH_ADD psn +9 va 0x1008");
-	expect(d, "ATOMIC_ACKNOWLEDGE psn +3 ACK msn 16 orig 0x3; "
-		  "ATOMIC_ACKNOWLEDGE psn +9 ACK msn 16 orig 0x9; "
-		  "ATOMIC_ACKNOWLEDGE psn +15 ACK msn 16 orig 0xf; nothing");
+	inject(d,
+		"FETCH_ADD psn +15 va 0x1008; FETCH_ADD psn +3 va 0x1008; "
+		"FETCH_ADD psn +9 va 0x1008");
+	expect(d,
+		"ATOMIC_ACKNOWLEDGE psn +3 ACK msn 16 orig 0x3; "
+		"ATOMIC_ACKNOWLEDGE psn +9 ACK msn 16 orig 0x9; "
+		"ATOMIC_ACKNOWLEDGE psn +15 ACK msn 16 orig 0xf; nothing");
 	expect_number(d, word(d), 16);
 }
 
@@ -115,10 +119,8 @@ static void not_remembered(struct drill *d)
 	expect(d, "ATOMIC_ACKNOWLEDGE psn +0 ACK msn 1 orig 0x5");
 	inject(d, "FETCH_ADD psn +1 va 0x1008 swap_add 1");
 	expect(d, "ATOMIC_ACKNOWLEDGE psn +1 ACK msn 2 orig 0x8");
-	inject_dropped(
-		d, UROCE_DROP_READ_NOT_REMEMBERED, "FETCH_ADD psn +0 va 0x1008 swap_add 3");
-	inject_dropped(
-		d, UROCE_DROP_READ_NOT_REMEMBERED, "FETCH_ADD psn +1 va 0x1010 swap_add 1");
+	inject_dropped(d, UROCE_DROP_READ_NOT_REMEMBERED, "FETCH_ADD psn +0 va 0x1008 swap_add 3");
+	inject_dropped(d, UROCE_DROP_READ_NOT_REMEMBERED, "FETCH_ADD psn +1 va 0x1010 swap_add 1");
 	inject_dropped(d, UROCE_DROP_READ_NOT_REMEMBERED,
 		"FETCH_ADD psn +1 va 0x1008 rkey 0x77777 swap_add 1");
 	inject_dropped(
@@ -160,8 +162,8 @@ static void bad_keys_and_ranges(struct drill *d)
 	refused(d, line, true);
 	again(d);
 	snprintf(line, sizeof(line), "FETCH_ADD psn +0 va 0x1000 rkey %u swap_add 1",
-		endpoint_register(&d->ep, 0x1000, 7,
-			UROCE_ACCESS_LOCAL_WRITE | UROCE_ACCESS_REMOTE_ATOMIC));
+		endpoint_register(
+			&d->ep, 0x1000, 7, UROCE_ACCESS_LOCAL_WRITE | UROCE_ACCESS_REMOTE_ATOMIC));
 	refused(d, line, true);
 }
 
@@ -215,9 +217,10 @@ static void one_too_many(struct drill *d)
 	set_word(d, 0);
 	inject(d, "FETCH_ADD psn +0 va 0x1008 swap_add 1; RDMA_READ_REQUEST psn +1 dma 8");
 	inject_dropped(d, UROCE_DROP_REQUEST_REFUSED, "FETCH_ADD psn +2 va 0x1008 swap_add 1");
-	expect(d, "ATOMIC_ACKNOWLEDGE psn +0 ACK msn 2 orig 0x0; "
-		  "RDMA_READ_RESPONSE_ONLY psn +1 ACK msn 2 len 8; "
-		  "ACKNOWLEDGE psn +2 NAK invalid-request msn 2");
+	expect(d,
+		"ATOMIC_ACKNOWLEDGE psn +0 ACK msn 2 orig 0x0; "
+		"RDMA_READ_RESPONSE_ONLY psn +1 ACK msn 2 len 8; "
+		"ACKNOWLEDGE psn +2 NAK invalid-request msn 2");
 	expect_event(d, "QP_REQ_ERR");
 	expect_ended(d);
 	expect_number(d, word(d), 1);

@@ -27,8 +27,9 @@ static void not_asked(struct drill *d)
 
 static void one_for_a_burst(struct drill *d)
 {
-	inject(d, "RDMA_WRITE_ONLY psn +0 ack len 0; RDMA_WRITE_ONLY psn +1 ack len 0; "
-		  "RDMA_WRITE_ONLY psn +2 ack len 0; RDMA_WRITE_ONLY psn +3 len 0");
+	inject(d,
+		"RDMA_WRITE_ONLY psn +0 ack len 0; RDMA_WRITE_ONLY psn +1 ack len 0; "
+		"RDMA_WRITE_ONLY psn +2 ack len 0; RDMA_WRITE_ONLY psn +3 len 0");
 	expect(d, "ACKNOWLEDGE psn +3 ACK msn 4; nothing");
 	expect_number(d, d->ep.core.counters.tx_acks, 1);
 }
@@ -84,8 +85,9 @@ static void one_nak_per_gap(struct drill *d)
 
 static void gap_filled_in_the_same_burst(struct drill *d)
 {
-	inject(d, "RDMA_WRITE_ONLY psn +1 ack len 0; RDMA_WRITE_ONLY psn +0 ack len 0; "
-		  "RDMA_WRITE_ONLY psn +1 ack len 0");
+	inject(d,
+		"RDMA_WRITE_ONLY psn +1 ack len 0; RDMA_WRITE_ONLY psn +0 ack len 0; "
+		"RDMA_WRITE_ONLY psn +1 ack len 0");
 	expect(d, "ACKNOWLEDGE psn +1 ACK msn 2; nothing");
 }
 
@@ -112,9 +114,10 @@ static void gap_of_a_read(struct drill *d)
 {
 	/* A READ takes as many PSNs as it has answers. */
 	inject(d, "RDMA_READ_REQUEST psn +0 va 0x1000 dma 600");
-	expect(d, "RDMA_READ_RESPONSE_FIRST psn +0 ACK msn 1 len 256; "
-		  "RDMA_READ_RESPONSE_MIDDLE psn +1 len 256; "
-		  "RDMA_READ_RESPONSE_LAST psn +2 ACK msn 1 len 88");
+	expect(d,
+		"RDMA_READ_RESPONSE_FIRST psn +0 ACK msn 1 len 256; "
+		"RDMA_READ_RESPONSE_MIDDLE psn +1 len 256; "
+		"RDMA_READ_RESPONSE_LAST psn +2 ACK msn 1 len 88");
 	inject_dropped(d, UROCE_DROP_PSN_AHEAD, "RDMA_WRITE_ONLY psn +4 ack len 0");
 	expect(d, "ACKNOWLEDGE psn +3 NAK psn-sequence-error msn 1");
 	inject(d, "RDMA_WRITE_ONLY psn +3 ack len 0");
@@ -125,18 +128,21 @@ static void gap_of_a_read(struct drill *d)
 
 static void ack_behind_read(struct drill *d)
 {
-	inject(d, "RDMA_READ_REQUEST psn +0 va 0x1000 dma 600; "
-		  "RDMA_WRITE_ONLY psn +3 ack va 0x3000 len 8");
-	expect(d, "RDMA_READ_RESPONSE_FIRST psn +0 ACK msn 2 len 256; "
-		  "RDMA_READ_RESPONSE_MIDDLE psn +1 len 256; "
-		  "RDMA_READ_RESPONSE_LAST psn +2 ACK msn 2 len 88; "
-		  "ACKNOWLEDGE psn +3 ACK msn 2; nothing");
+	inject(d,
+		"RDMA_READ_REQUEST psn +0 va 0x1000 dma 600; "
+		"RDMA_WRITE_ONLY psn +3 ack va 0x3000 len 8");
+	expect(d,
+		"RDMA_READ_RESPONSE_FIRST psn +0 ACK msn 2 len 256; "
+		"RDMA_READ_RESPONSE_MIDDLE psn +1 len 256; "
+		"RDMA_READ_RESPONSE_LAST psn +2 ACK msn 2 len 88; "
+		"ACKNOWLEDGE psn +3 ACK msn 2; nothing");
 }
 
 static void read_acknowledges_what_came_before(struct drill *d)
 {
-	inject(d, "RDMA_WRITE_ONLY psn +0 ack len 0; RDMA_WRITE_ONLY psn +1 len 0; "
-		  "RDMA_READ_REQUEST psn +2 dma 8");
+	inject(d,
+		"RDMA_WRITE_ONLY psn +0 ack len 0; RDMA_WRITE_ONLY psn +1 len 0; "
+		"RDMA_READ_REQUEST psn +2 dma 8");
 	expect(d, "RDMA_READ_RESPONSE_ONLY psn +2 ACK msn 3 len 8; nothing");
 	idle(d);
 	expect_nothing(d);
@@ -144,8 +150,9 @@ static void read_acknowledges_what_came_before(struct drill *d)
 
 static void ack_between_reads_is_left_out(struct drill *d)
 {
-	inject(d, "RDMA_READ_REQUEST psn +0 dma 8; RDMA_WRITE_ONLY psn +1 ack len 0; "
-		  "FETCH_ADD psn +2 va 0x1000; RDMA_WRITE_ONLY psn +3 ack len 0");
+	inject(d,
+		"RDMA_READ_REQUEST psn +0 dma 8; RDMA_WRITE_ONLY psn +1 ack len 0; "
+		"FETCH_ADD psn +2 va 0x1000; RDMA_WRITE_ONLY psn +3 ack len 0");
 	expect(d, "RDMA_READ_RESPONSE_ONLY psn +0 ACK msn 4 len 8");
 	expect(d, "ATOMIC_ACKNOWLEDGE psn +2 ACK msn 4 orig 0x%llx",
 		(unsigned long long)d->ep.qp->replays[1].original);
@@ -155,34 +162,39 @@ static void ack_between_reads_is_left_out(struct drill *d)
 static void nak_behind_read(struct drill *d)
 {
 	inject(d, "RDMA_READ_REQUEST psn +0 va 0x1000 dma 300; RDMA_WRITE_ONLY psn +3 ack len 0");
-	expect(d, "RDMA_READ_RESPONSE_FIRST psn +0 ACK msn 1 len 256; "
-		  "RDMA_READ_RESPONSE_LAST psn +1 ACK msn 1 len 44; "
-		  "ACKNOWLEDGE psn +2 NAK psn-sequence-error msn 1; nothing");
+	expect(d,
+		"RDMA_READ_RESPONSE_FIRST psn +0 ACK msn 1 len 256; "
+		"RDMA_READ_RESPONSE_LAST psn +1 ACK msn 1 len 44; "
+		"ACKNOWLEDGE psn +2 NAK psn-sequence-error msn 1; nothing");
 }
 
 static void rnr_behind_read(struct drill *d)
 {
 	inject(d, "RDMA_READ_REQUEST psn +0 va 0x1000 dma 300; SEND_ONLY psn +2 ack len 8");
-	expect(d, "RDMA_READ_RESPONSE_FIRST psn +0 ACK msn 1 len 256; "
-		  "RDMA_READ_RESPONSE_LAST psn +1 ACK msn 1 len 44; "
-		  "ACKNOWLEDGE psn +2 RNR NAK 0.01 ms msn 1; nothing");
+	expect(d,
+		"RDMA_READ_RESPONSE_FIRST psn +0 ACK msn 1 len 256; "
+		"RDMA_READ_RESPONSE_LAST psn +1 ACK msn 1 len 44; "
+		"ACKNOWLEDGE psn +2 RNR NAK 0.01 ms msn 1; nothing");
 }
 
 static void refusal_behind_read(struct drill *d)
 {
-	inject(d, "RDMA_READ_REQUEST psn +0 va 0x1000 dma 300; "
-		  "RDMA_WRITE_ONLY psn +2 rkey 0xbad00 len 8; RDMA_WRITE_ONLY psn +3 ack len 0");
+	inject(d,
+		"RDMA_READ_REQUEST psn +0 va 0x1000 dma 300; "
+		"RDMA_WRITE_ONLY psn +2 rkey 0xbad00 len 8; RDMA_WRITE_ONLY psn +3 ack len 0");
 	expect_event(d, "QP_ACCESS_ERR");
 	expect_ended(d);
-	expect(d, "RDMA_READ_RESPONSE_FIRST psn +0 ACK msn 1 len 256; "
-		  "RDMA_READ_RESPONSE_LAST psn +1 ACK msn 1 len 44; "
-		  "ACKNOWLEDGE psn +2 NAK remote-access-error msn 1; nothing");
+	expect(d,
+		"RDMA_READ_RESPONSE_FIRST psn +0 ACK msn 1 len 256; "
+		"RDMA_READ_RESPONSE_LAST psn +1 ACK msn 1 len 44; "
+		"ACKNOWLEDGE psn +2 NAK remote-access-error msn 1; nothing");
 }
 
 static void repeat_behind_a_gap(struct drill *d)
 {
-	inject(d, "RDMA_WRITE_ONLY psn +0 len 0; RDMA_WRITE_ONLY psn +2 len 0; "
-		  "RDMA_WRITE_ONLY psn +0 ack len 0");
+	inject(d,
+		"RDMA_WRITE_ONLY psn +0 len 0; RDMA_WRITE_ONLY psn +2 len 0; "
+		"RDMA_WRITE_ONLY psn +0 ack len 0");
 	/* The NAK says what the ACK would, and more. */
 	expect(d, "ACKNOWLEDGE psn +1 NAK psn-sequence-error msn 1; nothing");
 	inject(d, "RDMA_WRITE_ONLY psn +0 ack len 0");
@@ -210,8 +222,9 @@ static void msn_of_each(struct drill *d)
 	expect(d, "ACKNOWLEDGE psn +1 ACK msn 1");
 	expect_cqe(d, "recv 200 SUCCESS len 264");
 	inject(d, "RDMA_READ_REQUEST psn +2 dma 300");
-	expect(d, "RDMA_READ_RESPONSE_FIRST psn +2 ACK msn 2 len 256; "
-		  "RDMA_READ_RESPONSE_LAST psn +3 ACK msn 2 len 44");
+	expect(d,
+		"RDMA_READ_RESPONSE_FIRST psn +2 ACK msn 2 len 256; "
+		"RDMA_READ_RESPONSE_LAST psn +3 ACK msn 2 len 44");
 	inject(d, "FETCH_ADD psn +4 va 0x1000");
 	expect(d, "ATOMIC_ACKNOWLEDGE psn +4 ACK msn 3 orig 0x%llx",
 		(unsigned long long)d->ep.qp->replays[1].original);
@@ -234,7 +247,8 @@ int main(void)
 		{"half the circle is newer, half is older", half_a_circle},
 		{"a READ moves the expected PSN by its answers", gap_of_a_read},
 		{"an ACK never overtakes a read response", ack_behind_read},
-		{"a read response acknowledges what came before", read_acknowledges_what_came_before},
+		{"a read response acknowledges what came before",
+			read_acknowledges_what_came_before},
 		{"an ACK between reads is left to the next answer", ack_between_reads_is_left_out},
 		{"a sequence NAK never overtakes a read response", nak_behind_read},
 		{"an RNR NAK never overtakes a read response", rnr_behind_read},

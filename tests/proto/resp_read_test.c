@@ -44,8 +44,9 @@ static void many_packets(struct drill *d)
 	expect_payload(d, 0, 0x1400);
 	/* The next request follows the last answer. */
 	inject(d, "RDMA_READ_REQUEST psn +5 va 0x1000 dma 512");
-	expect(d, "RDMA_READ_RESPONSE_FIRST psn +5 ACK msn 2 len 256; "
-		  "RDMA_READ_RESPONSE_LAST psn +6 ACK msn 2 len 256");
+	expect(d,
+		"RDMA_READ_RESPONSE_FIRST psn +5 ACK msn 2 len 256; "
+		"RDMA_READ_RESPONSE_LAST psn +6 ACK msn 2 len 256");
 }
 
 static void zero_bytes_need_no_key(struct drill *d)
@@ -123,51 +124,59 @@ static void none_agreed(struct drill *d)
 static void asked_again(struct drill *d)
 {
 	inject(d, "RDMA_READ_REQUEST psn +0 va 0x1000 dma 600");
-	expect(d, "RDMA_READ_RESPONSE_FIRST psn +0 ACK msn 1 len 256; "
-		  "RDMA_READ_RESPONSE_MIDDLE psn +1 len 256; "
-		  "RDMA_READ_RESPONSE_LAST psn +2 ACK msn 1 len 88");
+	expect(d,
+		"RDMA_READ_RESPONSE_FIRST psn +0 ACK msn 1 len 256; "
+		"RDMA_READ_RESPONSE_MIDDLE psn +1 len 256; "
+		"RDMA_READ_RESPONSE_LAST psn +2 ACK msn 1 len 88");
 	inject(d, "RDMA_READ_REQUEST psn +0 va 0x1000 dma 600");
 	expect_number(d, d->drop, UROCE_ACCEPTED);
-	expect(d, "RDMA_READ_RESPONSE_FIRST psn +0 ACK msn 1 len 256; "
-		  "RDMA_READ_RESPONSE_MIDDLE psn +1 len 256; "
-		  "RDMA_READ_RESPONSE_LAST psn +2 ACK msn 1 len 88");
+	expect(d,
+		"RDMA_READ_RESPONSE_FIRST psn +0 ACK msn 1 len 256; "
+		"RDMA_READ_RESPONSE_MIDDLE psn +1 len 256; "
+		"RDMA_READ_RESPONSE_LAST psn +2 ACK msn 1 len 88");
 	expect_number(d, d->ep.core.counters.duplicate_request, 1);
 }
 
 static void asked_again_in_part(struct drill *d)
 {
 	inject(d, "RDMA_READ_REQUEST psn +0 va 0x1000 dma 1000");
-	expect(d, "RDMA_READ_RESPONSE_FIRST psn +0 ACK msn 1 len 256; "
-		  "RDMA_READ_RESPONSE_MIDDLE psn +1 len 256; "
-		  "RDMA_READ_RESPONSE_MIDDLE psn +2 len 256; "
-		  "RDMA_READ_RESPONSE_LAST psn +3 ACK msn 1 len 232");
+	expect(d,
+		"RDMA_READ_RESPONSE_FIRST psn +0 ACK msn 1 len 256; "
+		"RDMA_READ_RESPONSE_MIDDLE psn +1 len 256; "
+		"RDMA_READ_RESPONSE_MIDDLE psn +2 len 256; "
+		"RDMA_READ_RESPONSE_LAST psn +3 ACK msn 1 len 232");
 	/* From the second on: a new FIRST at that PSN. */
 	inject(d, "RDMA_READ_REQUEST psn +1 va 0x1100 dma 744");
 	expect(d, "RDMA_READ_RESPONSE_FIRST psn +1 ACK msn 1 len 256");
 	expect_payload(d, 0, 0x1100);
-	expect(d, "RDMA_READ_RESPONSE_MIDDLE psn +2 len 256; "
-		  "RDMA_READ_RESPONSE_LAST psn +3 ACK msn 1 len 232");
+	expect(d,
+		"RDMA_READ_RESPONSE_MIDDLE psn +2 len 256; "
+		"RDMA_READ_RESPONSE_LAST psn +3 ACK msn 1 len 232");
 	/* The last alone. */
 	inject(d, "RDMA_READ_REQUEST psn +3 va 0x1300 dma 232");
 	expect(d, "RDMA_READ_RESPONSE_ONLY psn +3 ACK msn 1 len 232");
 	expect_payload(d, 0, 0x1300);
 	/* A part from the middle. */
 	inject(d, "RDMA_READ_REQUEST psn +1 va 0x1100 dma 257");
-	expect(d, "RDMA_READ_RESPONSE_FIRST psn +1 ACK msn 1 len 256; "
-		  "RDMA_READ_RESPONSE_LAST psn +2 pad 3 ACK msn 1 len 1");
+	expect(d,
+		"RDMA_READ_RESPONSE_FIRST psn +1 ACK msn 1 len 256; "
+		"RDMA_READ_RESPONSE_LAST psn +2 pad 3 ACK msn 1 len 1");
 }
 
 static void asked_again_while_being_sent(struct drill *d)
 {
-	inject(d, "RDMA_READ_REQUEST psn +0 va 0x1000 dma 700; "
-		  "RDMA_READ_REQUEST psn +3 va 0x2000 dma 8");
-	expect(d, "RDMA_READ_RESPONSE_FIRST psn +0 ACK msn 2 len 256; "
-		  "RDMA_READ_RESPONSE_MIDDLE psn +1 len 256");
+	inject(d,
+		"RDMA_READ_REQUEST psn +0 va 0x1000 dma 700; "
+		"RDMA_READ_REQUEST psn +3 va 0x2000 dma 8");
+	expect(d,
+		"RDMA_READ_RESPONSE_FIRST psn +0 ACK msn 2 len 256; "
+		"RDMA_READ_RESPONSE_MIDDLE psn +1 len 256");
 	inject(d, "RDMA_READ_REQUEST psn +0 va 0x1000 dma 700");
-	expect(d, "RDMA_READ_RESPONSE_FIRST psn +0 ACK msn 2 len 256; "
-		  "RDMA_READ_RESPONSE_MIDDLE psn +1 len 256; "
-		  "RDMA_READ_RESPONSE_LAST psn +2 ACK msn 2 len 188; "
-		  "RDMA_READ_RESPONSE_ONLY psn +3 ACK msn 2 len 8");
+	expect(d,
+		"RDMA_READ_RESPONSE_FIRST psn +0 ACK msn 2 len 256; "
+		"RDMA_READ_RESPONSE_MIDDLE psn +1 len 256; "
+		"RDMA_READ_RESPONSE_LAST psn +2 ACK msn 2 len 188; "
+		"RDMA_READ_RESPONSE_ONLY psn +3 ACK msn 2 len 8");
 	expect_nothing(d);
 	expect_number(d, d->ep.qp->resp.reads_owed, 0);
 }
@@ -186,9 +195,10 @@ static void asked_again_for_what_it_was_not(struct drill *d)
 	};
 
 	inject(d, "RDMA_READ_REQUEST psn +0 va 0x1000 dma 600");
-	expect(d, "RDMA_READ_RESPONSE_FIRST psn +0 ACK msn 1 len 256; "
-		  "RDMA_READ_RESPONSE_MIDDLE psn +1 len 256; "
-		  "RDMA_READ_RESPONSE_LAST psn +2 ACK msn 1 len 88");
+	expect(d,
+		"RDMA_READ_RESPONSE_FIRST psn +0 ACK msn 1 len 256; "
+		"RDMA_READ_RESPONSE_MIDDLE psn +1 len 256; "
+		"RDMA_READ_RESPONSE_LAST psn +2 ACK msn 1 len 88");
 	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
 		inject_dropped(d, UROCE_DROP_READ_NOT_REMEMBERED, "%s", lines[i]);
 		expect_nothing(d);
@@ -227,8 +237,9 @@ static void repeat_of_one_that_new_ones_push_out(struct drill *d)
 	inject(d, "RDMA_READ_REQUEST psn +0 va 0x1000 dma 8");
 	expect(d, "RDMA_READ_RESPONSE_ONLY psn +0 ACK msn 1 len 8");
 	/* The repeat is owed when the next request takes its place. */
-	inject(d, "RDMA_READ_REQUEST psn +0 va 0x1000 dma 8; "
-		  "RDMA_READ_REQUEST psn +1 va 0x2000 dma 8");
+	inject(d,
+		"RDMA_READ_REQUEST psn +0 va 0x1000 dma 8; "
+		"RDMA_READ_REQUEST psn +1 va 0x2000 dma 8");
 	expect(d, "RDMA_READ_RESPONSE_ONLY psn +1 ACK msn 2 len 8");
 	expect_payload(d, 0, 0x2000);
 	expect_nothing(d);
@@ -264,8 +275,8 @@ static void bad_keys_and_ranges(struct drill *d)
 	}
 	again(d);
 	snprintf(line, sizeof(line), "RDMA_READ_REQUEST psn +0 rkey %u dma 8",
-		endpoint_register(&d->ep, 0, 64,
-			UROCE_ACCESS_LOCAL_WRITE | UROCE_ACCESS_REMOTE_WRITE));
+		endpoint_register(
+			&d->ep, 0, 64, UROCE_ACCESS_LOCAL_WRITE | UROCE_ACCESS_REMOTE_WRITE));
 	refused(d, line, true);
 	again(d);
 	d->ep.qp->pd++;
@@ -296,11 +307,13 @@ static void region_vanishes(struct drill *d)
 		&d->ep, 0x1000, 0x1000, UROCE_ACCESS_LOCAL_WRITE | UROCE_ACCESS_REMOTE_READ);
 
 	post_recv(d, 200, 0x3000, 64);
-	inject(d, "RDMA_READ_REQUEST psn +0 va 0x1000 rkey %u dma 1000; "
-		  "RDMA_WRITE_ONLY psn +4 ack va 0x5000 len 8",
+	inject(d,
+		"RDMA_READ_REQUEST psn +0 va 0x1000 rkey %u dma 1000; "
+		"RDMA_WRITE_ONLY psn +4 ack va 0x5000 len 8",
 		key);
-	expect(d, "RDMA_READ_RESPONSE_FIRST psn +0 ACK msn 2 len 256; "
-		  "RDMA_READ_RESPONSE_MIDDLE psn +1 len 256");
+	expect(d,
+		"RDMA_READ_RESPONSE_FIRST psn +0 ACK msn 2 len 256; "
+		"RDMA_READ_RESPONSE_MIDDLE psn +1 len 256");
 	expect_number(d, uroce_mr_table_remove(&d->ep.mrs, key), 0);
 	expect(d, "ACKNOWLEDGE psn +2 NAK remote-access-error msn 2");
 	expect_nothing(d);

@@ -54,8 +54,9 @@ static void immediate(struct drill *d)
 	post_recv(d, 201, 0x2000, 300);
 	post_recv(d, 202, 0x3000, 0);
 	inject(d, "SEND_ONLY_WITH_IMMEDIATE psn +0 len 5 imm 0x01020304");
-	inject(d, "SEND_FIRST psn +1 len 256; "
-		  "SEND_LAST_WITH_IMMEDIATE psn +2 len 4 at 256 imm 0xffffffff");
+	inject(d,
+		"SEND_FIRST psn +1 len 256; "
+		"SEND_LAST_WITH_IMMEDIATE psn +2 len 4 at 256 imm 0xffffffff");
 	inject(d, "SEND_ONLY_WITH_IMMEDIATE psn +3 ack len 0 imm 0");
 	expect(d, "ACKNOWLEDGE psn +3 ACK msn 3");
 	expect_cqe(d, "recv 200 SUCCESS len 5 imm 16909060");
@@ -67,8 +68,9 @@ static void solicited_only_with_the_last(struct drill *d)
 {
 	post_recv(d, 200, 0x1000, 600);
 	post_recv(d, 201, 0x2000, 600);
-	inject(d, "SEND_FIRST psn +0 se len 256; SEND_LAST psn +1 len 1; "
-		  "SEND_ONLY psn +2 se ack len 1");
+	inject(d,
+		"SEND_FIRST psn +0 se len 256; SEND_LAST psn +1 len 1; "
+		"SEND_ONLY psn +2 se ack len 1");
 	expect(d, "ACKNOWLEDGE psn +2 ACK msn 2");
 	expect_cqe(d, "recv 200 SUCCESS len 257; recv 201 SUCCESS len 1 se");
 }
@@ -151,8 +153,9 @@ static void no_receive(struct drill *d)
 
 static void silence_behind_rnr(struct drill *d)
 {
-	inject(d, "SEND_ONLY psn +0 ack len 8; SEND_ONLY psn +1 ack len 8; "
-		  "SEND_ONLY psn +2 ack len 8");
+	inject(d,
+		"SEND_ONLY psn +0 ack len 8; SEND_ONLY psn +1 ack len 8; "
+		"SEND_ONLY psn +2 ack len 8");
 	expect(d, "ACKNOWLEDGE psn +0 RNR NAK 0.01 ms msn 0");
 	expect_nothing(d);
 	expect_number(d, d->ep.core.counters.drops[UROCE_DROP_PSN_AHEAD], 2);
@@ -442,7 +445,8 @@ int main(void)
 		{"a SEND is scattered over the segments of its receive", scattered},
 		{"the first packet in RTR is an event, and the queue pair answers",
 			first_packet_in_rtr},
-		{"without a receive the answer is RNR NAK, and the SEND may come again", no_receive},
+		{"without a receive the answer is RNR NAK, and the SEND may come again",
+			no_receive},
 		{"packets behind an RNR NAK are dropped without a NAK", silence_behind_rnr},
 		{"a SEND that comes again too early is not ready again", rnr_again},
 		{"an RNR NAK acknowledges what came before", rnr_covers_what_came_before},

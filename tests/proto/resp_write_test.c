@@ -30,8 +30,9 @@ static void every_length(struct drill *d)
 
 static void three_packets(struct drill *d)
 {
-	inject(d, "RDMA_WRITE_FIRST psn +0 va 0x1003 dma 601 len 256; "
-		  "RDMA_WRITE_MIDDLE psn +1 len 256 at 256");
+	inject(d,
+		"RDMA_WRITE_FIRST psn +0 va 0x1003 dma 601 len 256; "
+		"RDMA_WRITE_MIDDLE psn +1 len 256 at 256");
 	expect_memory(d, 0x1003, 512, 1, 0);
 	expect_memory(d, 0x1203, 256, 0, 0x1203);
 	inject(d, "RDMA_WRITE_LAST psn +2 ack len 89 at 512");
@@ -48,8 +49,9 @@ static void immediate(struct drill *d)
 	expect(d, "ACKNOWLEDGE psn +0 ACK msn 1");
 	expect_cqe(d, "recv_imm 200 SUCCESS len 64 imm 77 se");
 	expect_memory(d, 0x1000, 64, 1, 0);
-	inject(d, "RDMA_WRITE_FIRST psn +1 va 0x2000 dma 300 len 256; "
-		  "RDMA_WRITE_LAST_WITH_IMMEDIATE psn +2 ack len 44 at 256 imm 0x80000001");
+	inject(d,
+		"RDMA_WRITE_FIRST psn +1 va 0x2000 dma 300 len 256; "
+		"RDMA_WRITE_LAST_WITH_IMMEDIATE psn +2 ack len 44 at 256 imm 0x80000001");
 	expect(d, "ACKNOWLEDGE psn +2 ACK msn 2");
 	expect_cqe(d, "recv_imm 201 SUCCESS len 300 imm 2147483649");
 	expect_memory(d, 0x2000, 300, 1, 0);
@@ -95,8 +97,8 @@ static void rnr_only(struct drill *d)
 static void rnr_last(struct drill *d)
 {
 	inject(d, "RDMA_WRITE_FIRST psn +0 va 0x1000 dma 300 len 256");
-	inject_dropped(d, UROCE_DROP_RNR,
-		"RDMA_WRITE_LAST_WITH_IMMEDIATE psn +1 ack len 44 at 256 imm 7");
+	inject_dropped(
+		d, UROCE_DROP_RNR, "RDMA_WRITE_LAST_WITH_IMMEDIATE psn +1 ack len 44 at 256 imm 7");
 	expect(d, "ACKNOWLEDGE psn +1 RNR NAK 0.01 ms msn 0");
 	expect_memory(d, 0x1100, 44, 0, 0x1100);
 	inject_dropped(d, UROCE_DROP_PSN_AHEAD, "RDMA_WRITE_ONLY psn +2 ack len 0");
@@ -110,7 +112,8 @@ static void rnr_last(struct drill *d)
 
 /* ---- refusals ---- */
 
-/* A fresh endpoint refuses this WRITE: NAK, event, ERR, posted receive flushed, memory as it was. */
+/* A fresh endpoint refuses this WRITE: NAK, event, ERR, posted receive flushed, memory as it was.
+ */
 static void refused_access(struct drill *d, const char *line, enum uroce_mr_verdict verdict)
 {
 	inject_dropped(d, UROCE_DROP_REQUEST_REFUSED, "%s", line);

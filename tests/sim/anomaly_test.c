@@ -70,9 +70,9 @@ static void post_all(struct sim *sim)
 			wr.segs[0].offset = (reads || atomic ? 16 + i : i) * PLACE;
 			wr.segs[0].bytes = atomic ? 8 : 300 * i + 1;
 			wr.remote_addr = (uintptr_t)(peer->mem +
-				(atomic		 ? 32
-					: reads ? i
-						: 16 + i) *
+				(atomic			? 32
+						: reads ? i
+							: 16 + i) *
 					PLACE);
 			if (opcodes[i] != UROCE_WR_RDMA_WRITE && !reads && !atomic)
 				endpoint_post_recv(peer, i, (16 + i) * PLACE, PLACE);

@@ -78,8 +78,8 @@ static void run(enum uroce_wr_opcode opcode, uint32_t loss_ppm, uint32_t tx_slot
 	for (int side = 0; side < 2; side++)
 		CU_ASSERT_EQUAL(h->sim.ep[side].core.counters.drops[UROCE_DROP_ICRC], 0);
 	/* It did change on the way, or this shows nothing. */
-	CU_ASSERT_NOT_EQUAL(h->sim.ep[1 - h->side].mem[BYTES],
-		h->sim.ep[1 - h->side].mem[2 * BYTES - 1]);
+	CU_ASSERT_NOT_EQUAL(
+		h->sim.ep[1 - h->side].mem[BYTES], h->sim.ep[1 - h->side].mem[2 * BYTES - 1]);
 	sim_fini(&h->sim);
 	free(h);
 }

@@ -71,15 +71,14 @@ static void post_long(struct endpoint *ep, enum uroce_wr_opcode opcode, uint8_t 
 		.num_segs = 1,
 		.remote_addr = (uintptr_t)remote,
 		.rkey = rkey};
-	uroce_send_wqe_segs(wqe)[0] =
-		(struct uroce_seg){(uintptr_t)local, (uint32_t)TOTAL, lkey};
+	uroce_send_wqe_segs(wqe)[0] = (struct uroce_seg){(uintptr_t)local, (uint32_t)TOTAL, lkey};
 	uroce_ring_advance(&ep->qp->send_ring);
 	uroce_ring_publish_seq(&ep->qp->send_ring);
 	uroce_bell_ring(&ep->core.bells, &ep->qp->bell);
 }
 
-static void check_end(struct sim *sim, uint32_t mtu, bool reads, const uint8_t *from,
-	const uint8_t *to)
+static void check_end(
+	struct sim *sim, uint32_t mtu, bool reads, const uint8_t *from, const uint8_t *to)
 {
 	const uint32_t psn = (FIRST_PSN + (uint32_t)(TOTAL / mtu)) & 0xffffff;
 	struct uroce_cqe cqes[2];

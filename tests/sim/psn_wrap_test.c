@@ -82,8 +82,8 @@ static bool exchange(struct sim *sim, enum uroce_wr_opcode opcode, uint32_t n, u
 			return false;
 		for (int side = 0; side < 2; side++) {
 			while (endpoint_poll(&sim->ep[side], &cqe, 1) == 1) {
-				uint32_t *count = cqe.opcode >= UROCE_WC_RECV ? &received[side]
-									      : &done[side];
+				uint32_t *count =
+					cqe.opcode >= UROCE_WC_RECV ? &received[side] : &done[side];
 
 				if (cqe.status != UROCE_STATUS_SUCCESS || cqe.wr_id != *count)
 					return false;

@@ -51,7 +51,7 @@ struct plan {
 	struct op ops[OPS_MAX];
 	uint32_t num;
 	uint32_t posted;
-	uint32_t polled; /* completions may skip unsignalled ones: all before are done */
+	uint32_t polled;	 /* completions may skip unsignalled ones: all before are done */
 	uint32_t recvs[OPS_MAX]; /* ops that take a receive, in order */
 	uint32_t num_recvs;
 	uint32_t recvs_posted;
@@ -180,8 +180,7 @@ static bool plan_transfer(struct soak *s, uint32_t side, struct op *op, uint32_t
 	if (op->to == UINT32_MAX)
 		return false;
 	memcpy(s->after[to_side] + op->to, s->before[from_side] + op->from, op->bytes);
-	op->wr.remote_addr =
-		(uintptr_t)(s->sim.ep[1 - side].mem + (reads ? op->from : op->to));
+	op->wr.remote_addr = (uintptr_t)(s->sim.ep[1 - side].mem + (reads ? op->from : op->to));
 	if (op->bytes == 0 && draw(s, 2))
 		op->wr.rkey = 0x666;
 	if (!reads && op->bytes > 0 && op->bytes <= 256 && draw(s, 3) == 0) {
@@ -204,8 +203,8 @@ static bool plan_op(struct soak *s, uint32_t side, uint32_t mtu)
 	struct plan *plan = &s->plan[side];
 	struct op *op = &plan->ops[plan->num];
 	enum uroce_wr_opcode opcode = opcodes[draw(s, 8)];
-	bool atomic = opcode == UROCE_WR_ATOMIC_FETCH_AND_ADD ||
-		opcode == UROCE_WR_ATOMIC_CMP_AND_SWP;
+	bool atomic =
+		opcode == UROCE_WR_ATOMIC_FETCH_AND_ADD || opcode == UROCE_WR_ATOMIC_CMP_AND_SWP;
 
 	*op = (struct op){.wr = {.wr_id = plan->num,
 				  .opcode = opcode,
@@ -321,8 +320,7 @@ static bool post_recv(struct soak *s, uint32_t side)
 	if (plan->recvs_posted == plan->num_recvs)
 		return false;
 	op = &plan->ops[plan->recvs[plan->recvs_posted]];
-	if (!endpoint_post_recv(
-		    &s->sim.ep[1 - side], plan->recvs_posted, op->to, op->recv_bytes))
+	if (!endpoint_post_recv(&s->sim.ep[1 - side], plan->recvs_posted, op->to, op->recv_bytes))
 		return false;
 	plan->recvs_posted++;
 	return true;
@@ -497,8 +495,9 @@ static bool check_memory_of_a_broken_run(struct soak *s)
 			bool here = is_atomic(op) || op->wr.opcode == UROCE_WR_RDMA_READ;
 			uint32_t to_side = here ? side : 1 - side;
 
-			if (op->done && memcmp(s->sim.ep[to_side].mem + op->to,
-						s->after[to_side] + op->to, op->bytes) != 0)
+			if (op->done &&
+				memcmp(s->sim.ep[to_side].mem + op->to, s->after[to_side] + op->to,
+					op->bytes) != 0)
 				return complain(s, "done, but not there", side, i);
 		}
 	}
@@ -519,8 +518,8 @@ static bool check_rest(struct soak *s)
 			return complain(s, "a PSN is still open", side, qp->req.psn_una);
 		if (uroce_core_next_deadline(&ep->core) != UROCE_TIMER_NEVER)
 			return complain(s, "a timer still runs", side, 0);
-		if (qp->req.psn_next != ((ep->conf.sq_psn + (qp->req.psn_next - ep->conf.sq_psn)) &
-						0xffffff))
+		if (qp->req.psn_next !=
+			((ep->conf.sq_psn + (qp->req.psn_next - ep->conf.sq_psn)) & 0xffffff))
 			return complain(s, "a PSN left its circle", side, qp->req.psn_next);
 	}
 	return true;
