@@ -15,6 +15,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "pcap_replay.h"
+
 #include "pcap/reader.h"
 #include "pcap/text.h"
 
@@ -33,6 +35,7 @@ static const struct subcommand {
 	const char *summary;
 } subcommands[] = {
 	{"dump", run_dump, "print every frame of a capture, one line each"},
+	{"replay", run_replay, "replay it against the engine, and compare the answers"},
 };
 
 #define SUBCOMMANDS (sizeof(subcommands) / sizeof(subcommands[0]))
@@ -96,6 +99,7 @@ static void print_help(void)
 	       "examples:\n"
 	       "  uroce-pcap dump roce.pcap          one line a frame\n"
 	       "  uroce-pcap dump --json roce.pcap   one JSON object a frame\n"
+	       "  uroce-pcap replay roce.pcap        does the engine answer as the recorded peer?\n"
 	       "  uroce-pcap dump --help             what the lines mean, and how to record a "
 	       "capture\n");
 }

@@ -1,0 +1,315 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * uroce-pcap replay: a capture against the engine, and what came of it.
+ *
+ * Every exchange is replayed in both roles, unless one is asked for. A row each, then what the
+ * differences are and why they are allowed, then the first one that is not. The engine's packets
+ * can be written to a capture of their own.
+ */
+#define _GNU_SOURCE
+#include "pcap_replay.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "pcap/reader.h"
+#include "pcap/replay.h"
+#include "pcap/writer.h"
+
+enum {
+	EXIT_AGREES = 0,
+	EXIT_DIFFERS = 1,
+	EXIT_USAGE = 2,
+	EXIT_DAMAGED = 3
+};
+
+static const char help[] =
+	"usage: uroce-pcap replay [OPTIONS] FILE\n"
+	"\n"
+	"Feeds one side of each RC connection in the capture FILE to the engine, on the capture's "
+	"own\n"
+	"clock, and compares every packet that the engine sends with what the recorded peer sent.\n"
+	"As responder the engine is given the recorded requests; as requester it is given work\n"
+	"requests rebuilt from them, and the recorded answers. Memory, keys, addresses, queue "
+	"pair\n"
+	"numbers and sequence numbers are the capture's.\n"
+	"\n"
+	"options:\n"
+	"  --responder     only as responder\n"
+	"  --requester     only as requester\n"
+	"  --write OUT     write what the engine sends to the capture OUT\n"
+	"  --json          one JSON object a line for each exchange and role\n"
+	"  --help          print this\n"
+	"\n"
+	"verdicts:\n"
+	"  agrees   every packet is the recorded one, or differs in a way the standard leaves "
+	"open\n"
+	"  departs  also where the recorded peer is known to depart from the standard\n"
+	"  differs  in a way that no rule allows; the first such packet is shown\n"
+	"  skipped  cannot be replayed; the reason is given\n"
+	"\n"
+	"Not compared are fields that no peer may rely on: IPv4 identification, TTL, TOS and the\n"
+	"checksum over them, the UDP source port, MigReq. The ICRC is, with those fields put "
+	"equal.\n"
+	"Frames that the wire lost behind the capturing side are told by what was sent again.\n"
+	"\n"
+	"exit status: 0 nothing differs; 1 something does, or FILE cannot be read; 2 wrong "
+	"arguments;\n"
+	"3 FILE is damaged (what could be read was replayed)\n";
+
+struct options {
+	const char *path;
+	const char *write;
+	bool json;
+	bool only[2]; /* by role */
+};
+
+struct totals {
+	uint32_t exchanges;
+	uint32_t counts[UROCE_REPLAY_CLASS_COUNT];
+	uint32_t verdicts[UROCE_REPLAY_SKIPPED + 1];
+	char difference[UROCE_DIFFERENCE_BYTES];
+};
+
+static const char *const roles[] = {"responder", "requester"};
+
+static void print_ip(char *text, uint32_t ip)
+{
+	const struct in_addr addr = {.s_addr = htonl(ip)};
+
+	inet_ntop(AF_INET, &addr, text, INET_ADDRSTRLEN);
+}
+
+static void print_row(const struct uroce_exchange *e, int role, const struct uroce_replay_result *r)
+{
+	char from[INET_ADDRSTRLEN], to[INET_ADDRSTRLEN];
+
+	print_ip(from, e->requester_ip);
+	print_ip(to, e->responder_ip);
+	printf("%-9s %15s 0x%06x > %15s 0x%06x  mtu %4u  fed %5u  lost %3u  sent %5u  same %5u  "
+	       "%s%s%s\n",
+		roles[role], from, e->requester_qpn, to, e->responder_qpn, e->mtu_bytes, r->fed,
+		r->lost, r->sent, r->comparison.counts[UROCE_REPLAY_IDENTICAL],
+		uroce_replay_verdict_name(r->verdict), r->skipped ? ": " : "",
+		r->skipped ? r->skipped : "");
+}
+
+/* Text with what JSON cannot hold escaped. */
+static void print_json_text(const char *text)
+{
+	putchar('"');
+	for (; *text; text++) {
+		if (*text == '\n')
+			fputs("\\n", stdout);
+		else if (*text == '"' || *text == '\\')
+			printf("\\%c", *text);
+		else
+			putchar(*text);
+	}
+	putchar('"');
+}
+
+static void print_json(
+	const struct uroce_exchange *e, int role, const struct uroce_replay_result *r)
+{
+	char from[INET_ADDRSTRLEN], to[INET_ADDRSTRLEN];
+
+	print_ip(from, e->requester_ip);
+	print_ip(to, e->responder_ip);
+	printf("{\"role\": \"%s\", \"requester\": \"%s\", \"requester_qpn\": %u, "
+	       "\"responder\": \"%s\", \"responder_qpn\": %u, \"mtu_bytes\": %u, \"fed\": %u, "
+	       "\"lost\": %u, \"sent\": %u, \"verdict\": \"%s\", \"skipped\": ",
+		roles[role], from, e->requester_qpn, to, e->responder_qpn, e->mtu_bytes, r->fed,
+		r->lost, r->sent, uroce_replay_verdict_name(r->verdict));
+	if (r->skipped)
+		print_json_text(r->skipped);
+	else
+		fputs("null", stdout);
+	fputs(", \"classes\": {", stdout);
+	for (int c = 0, n = 0; c < UROCE_REPLAY_CLASS_COUNT; c++)
+		if (r->comparison.counts[c] > 0)
+			printf("%s\"%s\": %u", n++ ? ", " : "",
+				uroce_replay_class_name((enum uroce_replay_class)c),
+				r->comparison.counts[c]);
+	fputs("}, \"difference\": ", stdout);
+	if (r->comparison.difference[0])
+		print_json_text(r->comparison.difference);
+	else
+		fputs("null", stdout);
+	puts("}");
+}
+
+static void add(struct totals *t, const struct uroce_replay_result *r)
+{
+	for (int c = 0; c < UROCE_REPLAY_CLASS_COUNT; c++)
+		t->counts[c] += r->comparison.counts[c];
+	t->verdicts[r->verdict]++;
+	if (!t->difference[0])
+		memcpy(t->difference, r->comparison.difference, sizeof(t->difference));
+}
+
+static void print_totals(const struct uroce_exchanges *all, const struct totals *t)
+{
+	static const char *const kinds[] = {"same", "legal", "known departure", "WRONG"};
+
+	printf("\n%-20s %-16s %7s  rule\n", "class", "kind", "packets");
+	for (int c = 0; c < UROCE_REPLAY_CLASS_COUNT; c++) {
+		enum uroce_replay_class class = (enum uroce_replay_class)c;
+
+		if (t->counts[c] > 0)
+			printf("%-20s %-16s %7u  %s\n", uroce_replay_class_name(class),
+				kinds[uroce_replay_class_kind(class)], t->counts[c],
+				uroce_replay_class_rule(class));
+	}
+	if (all->left_out + all->unpaired > 0)
+		printf("\nleft out: %u frames that are not whole RC packets over IPv4, %u answers "
+		       "to "
+		       "nothing in the capture\n",
+			all->left_out, all->unpaired);
+	if (t->difference[0])
+		printf("\nfirst difference, %s\n", t->difference);
+	printf("\n%u agree, %u depart, %u differ, %u skipped\n", t->verdicts[UROCE_REPLAY_AGREES],
+		t->verdicts[UROCE_REPLAY_DEPARTS], t->verdicts[UROCE_REPLAY_DIFFERS],
+		t->verdicts[UROCE_REPLAY_SKIPPED]);
+}
+
+/* ---- running ---- */
+
+struct tap {
+	struct uroce_pcap_writer *writer;
+	int err;
+};
+
+static void tap_frame(void *arg, uint64_t time_ns, const uint8_t *data, uint32_t bytes)
+{
+	struct tap *tap = arg;
+
+	if (!tap->err)
+		tap->err = uroce_pcap_writer_write(tap->writer, time_ns, data, bytes);
+}
+
+static int replay_all(const struct uroce_exchanges *all, const struct options *o, struct tap *tap,
+	struct totals *t)
+{
+	const struct uroce_replay_tap frames = {.frame = tap_frame, .arg = tap};
+	struct uroce_replay_result result;
+
+	for (uint32_t i = 0; i < all->num; i++) {
+		for (int role = 0; role < 2; role++) {
+			int err;
+
+			if (o->only[1 - role])
+				continue;
+			err = uroce_replay_run(&all->list[i], (enum uroce_replay_role)role,
+				tap->writer ? &frames : NULL, &result);
+			if (err)
+				return err;
+			if (o->json)
+				print_json(&all->list[i], role, &result);
+			else
+				print_row(&all->list[i], role, &result);
+			add(t, &result);
+		}
+	}
+	return tap->err;
+}
+
+static int replay(const struct uroce_exchanges *all, const struct options *o)
+{
+	char err_text[UROCE_PCAP_ERROR_BYTES];
+	struct totals totals = {.exchanges = all->num};
+	struct tap tap = {0};
+	int err = 0;
+
+	if (o->write)
+		err = uroce_pcap_writer_open(o->write, &tap.writer, err_text, sizeof(err_text));
+	if (err) {
+		fprintf(stderr, "uroce-pcap: %s\n", err_text);
+		return EXIT_DIFFERS;
+	}
+	err = replay_all(all, o, &tap, &totals);
+	if (tap.writer && uroce_pcap_writer_close(tap.writer) != 0 && !err)
+		err = -EIO;
+	if (err) {
+		fprintf(stderr, "uroce-pcap: the replay stopped: %s\n", strerror(-err));
+		return EXIT_DIFFERS;
+	}
+	if (!o->json)
+		print_totals(all, &totals);
+	return totals.verdicts[UROCE_REPLAY_DIFFERS] > 0 ? EXIT_DIFFERS : EXIT_AGREES;
+}
+
+static int replay_file(const struct options *o)
+{
+	char err_text[UROCE_PCAP_ERROR_BYTES];
+	struct uroce_exchanges all;
+	int rc = uroce_exchanges_init(&all, o->path, err_text, sizeof(err_text));
+	int status = EXIT_DIFFERS;
+
+	if (rc == 0 || rc == -EBADMSG)
+		status = replay(&all, o);
+	if (rc) {
+		fflush(stdout);
+		fprintf(stderr, "uroce-pcap: %s\n", err_text);
+		status = rc == -EBADMSG ? EXIT_DAMAGED : EXIT_DIFFERS;
+	}
+	uroce_exchanges_fini(&all);
+	return status;
+}
+
+/* ---- arguments ---- */
+
+static int parse(int argc, char **argv, struct options *o)
+{
+	for (int i = 0; i < argc; i++) {
+		if (strcmp(argv[i], "--json") == 0) {
+			o->json = true;
+		} else if (strcmp(argv[i], "--responder") == 0) {
+			o->only[UROCE_REPLAY_RESPONDER] = true;
+		} else if (strcmp(argv[i], "--requester") == 0) {
+			o->only[UROCE_REPLAY_REQUESTER] = true;
+		} else if (strcmp(argv[i], "--write") == 0 && i + 1 < argc) {
+			o->write = argv[++i];
+		} else if (argv[i][0] == '-' && argv[i][1] != '\0') {
+			fprintf(stderr,
+				"uroce-pcap: replay has no option %s, or it lacks its value; "
+				"--help "
+				"lists them\n",
+				argv[i]);
+			return EXIT_USAGE;
+		} else if (o->path) {
+			fprintf(stderr,
+				"uroce-pcap: replay takes one FILE, and got both %s and %s\n",
+				o->path, argv[i]);
+			return EXIT_USAGE;
+		} else {
+			o->path = argv[i];
+		}
+	}
+	if (o->path && !(o->only[0] && o->only[1]))
+		return 0;
+	fprintf(stderr,
+		o->path ? "uroce-pcap: --responder and --requester exclude each other; without "
+			  "either both are replayed\n"
+			: "uroce-pcap: replay needs the name of a capture: uroce-pcap replay "
+			  "FILE\n");
+	return EXIT_USAGE;
+}
+
+int run_replay(int argc, char **argv)
+{
+	struct options o = {0};
+	int status;
+
+	for (int i = 0; i < argc; i++)
+		if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) {
+			fputs(help, stdout);
+			return EXIT_AGREES;
+		}
+	status = parse(argc, argv, &o);
+	return status ? status : replay_file(&o);
+}

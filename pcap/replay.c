@@ -1,0 +1,613 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The two roles of a replay.
+ *
+ * As responder the engine is given each delivered request at its time, with receives posted just
+ * before they are needed, unless the recorded peer had none. As requester it is given work requests
+ * rebuilt from the recorded packets, each at the time of its first packet, and the delivered
+ * answers; its timers run on the capture's clock. Either way it sends when it likes, and is
+ * compared at the end.
+ */
+#include "pcap/replay.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "pcap/stage.h"
+#include "pcap/world.h"
+
+enum {
+	OP_WRITE_IMM_LAST = 0x09,
+	OP_WRITE_IMM_ONLY = 0x0b,
+	OP_READ_REQUEST = 0x0c,
+	OP_FETCH_ADD = 0x14,
+	RNR_CODE_MASK = 0x1f,
+	RETRY_DEFAULT = 7,
+	RECV_BYTES_MAX = 1 << 26,
+};
+
+struct replay {
+	const struct uroce_exchange *e;
+	const struct uroce_replay_tap *tap;
+	struct uroce_replay_result *result;
+	struct uroce_sent_list sent;
+	struct uroce_stage *stage;
+	uint8_t *buffer; /* receives, or the requester's memory */
+	uint32_t buffer_key;
+	uint64_t buffer_bytes;
+};
+
+const char *uroce_replay_verdict_name(enum uroce_replay_verdict verdict)
+{
+	static const char *const names[] = {"agrees", "departs", "differs", "skipped"};
+
+	return names[verdict];
+}
+
+/* Takes everything that the engine wants to send now. */
+static int collect(struct replay *r)
+{
+	uint8_t frame[UROCE_STAGE_FRAME_BYTES];
+	uint32_t bytes;
+	int err = 0;
+
+	while (!err && (bytes = uroce_stage_tx(r->stage, frame)) > 0) {
+		err = uroce_sent_add(&r->sent, frame, bytes);
+		if (r->tap)
+			r->tap->frame(r->tap->arg, r->stage->now_ns, frame, bytes);
+	}
+	uroce_stage_drain(r->stage);
+	return err;
+}
+
+static void copy_macs(const struct uroce_exchange *e, uint8_t requester[6], uint8_t responder[6])
+{
+	const uint8_t *frame = e->frames[0]->data;
+
+	memcpy(responder, frame, 6);
+	memcpy(requester, frame + 6, 6);
+}
+
+static int allocate_buffer(struct replay *r, uint64_t bytes)
+{
+	r->buffer = calloc(1, bytes ? bytes : 1);
+	r->buffer_bytes = bytes;
+	r->buffer_key = 0;
+	if (!r->buffer)
+		return -ENOMEM;
+	return uroce_stage_register(
+		r->stage, &r->buffer_key, (uintptr_t)r->buffer, bytes ? bytes : 1, r->buffer);
+}
+
+static struct uroce_seg buffer_seg(const struct replay *r, uint64_t offset, uint32_t bytes)
+{
+	return (struct uroce_seg){(uintptr_t)(r->buffer + offset), bytes, r->buffer_key};
+}
+
+/* ---- responder ---- */
+
+static uint8_t recorded_rnr_code(const struct uroce_exchange *e)
+{
+	for (uint32_t i = 0; i < e->num_frames; i++)
+		if (!e->frames[i]->request && e->frames[i]->text.has_aeth &&
+			e->frames[i]->text.aeth.kind == UROCE_TEXT_AETH_RNR)
+			return e->frames[i]->text.aeth.syndrome & RNR_CODE_MASK;
+	return 0;
+}
+
+static bool is_send(uint8_t opcode)
+{
+	return opcode <= 0x05 || opcode == 0x16 || opcode == 0x17;
+}
+
+static bool takes_receive(uint8_t opcode)
+{
+	return opcode == 0x00 || opcode == 0x04 || opcode == 0x05 || opcode == 0x17 ||
+		opcode == OP_WRITE_IMM_LAST || opcode == OP_WRITE_IMM_ONLY;
+}
+
+static bool ends_message(uint8_t opcode)
+{
+	return (opcode >= 0x02 && opcode <= 0x05) || opcode == 0x16 || opcode == 0x17;
+}
+
+static bool is_refusal(const struct uroce_exchange_frame *answer)
+{
+	return answer && answer->text.has_aeth && answer->text.aeth.kind == UROCE_TEXT_AETH_NAK &&
+		answer->text.aeth.syndrome != 0x60;
+}
+
+/* Bytes of the receive that the recorded peer had for the SEND that begins at index i. */
+static uint32_t recv_bytes(const struct uroce_exchange *e, uint32_t i)
+{
+	uint32_t psn = e->frames[i]->text.psn, bytes = 0;
+
+	for (uint32_t k = i; k < e->num_frames; k++) {
+		const struct uroce_exchange_frame *f = e->frames[k];
+
+		if (!f->request || f->text.psn != psn)
+			continue;
+		if (is_refusal(uroce_exchange_find_answer(e, k, psn)))
+			return bytes;
+		bytes += f->text.payload_bytes;
+		if (ends_message(f->text.opcode))
+			return bytes;
+		psn = uroce_psn_add(psn, 1);
+	}
+	return bytes;
+}
+
+/* Posts the receive that this request needs, unless the recorded peer had none for it. */
+static void provide_receive(struct replay *r, uint32_t i)
+{
+	const struct uroce_exchange_frame *f = r->e->frames[i];
+	const struct uroce_exchange_frame *answer =
+		uroce_exchange_find_answer(r->e, i, f->text.psn);
+	uint32_t bytes = 0;
+
+	if (!takes_receive(f->text.opcode) || f->text.psn != r->stage->qp->resp.epsn)
+		return;
+	if (answer && answer->text.has_aeth && answer->text.aeth.kind == UROCE_TEXT_AETH_RNR)
+		return;
+	if (is_send(f->text.opcode))
+		bytes = recv_bytes(r->e, i);
+	if (bytes > r->buffer_bytes)
+		bytes = (uint32_t)r->buffer_bytes;
+	uroce_stage_post_recv(r->stage, buffer_seg(r, 0, bytes));
+}
+
+static int feed_requests(struct replay *r, struct uroce_world *world)
+{
+	int err = 0;
+
+	for (uint32_t i = 0; i < r->e->num_frames && !err; i++) {
+		const struct uroce_exchange_frame *f = r->e->frames[i];
+
+		if (!f->request)
+			continue;
+		if (f->lost) {
+			r->result->lost++;
+			continue;
+		}
+		r->stage->now_ns = f->time_ns;
+		if (f->text.psn == r->stage->qp->resp.epsn && f->seen_icrc_ok)
+			uroce_world_prepare(world, r->e, i);
+		provide_receive(r, i);
+		uroce_stage_rx(r->stage, f->data, f->bytes);
+		uroce_core_expire(&r->stage->core, f->time_ns);
+		r->result->fed++;
+		err = collect(r);
+	}
+	uroce_core_rx_empty(&r->stage->core, r->stage->now_ns);
+	return err ? err : collect(r);
+}
+
+static bool ends(uint8_t op)
+{
+	return op != 0x00 && op != 0x01 && op != 0x06 && op != 0x07;
+}
+
+/* The peer's message count before the capture began, from its first good answer. */
+static uint32_t initial_msn(const struct uroce_exchange *e)
+{
+	const struct uroce_exchange_frame *answer = NULL;
+	uint32_t messages = 0;
+
+	for (uint32_t i = 0; i < e->num_frames && !answer; i++)
+		if (!e->frames[i]->request && e->frames[i]->text.has_aeth &&
+			e->frames[i]->text.aeth.kind == UROCE_TEXT_AETH_ACK)
+			answer = e->frames[i];
+	if (!answer)
+		return 0;
+	/* The messages that this answer counts. */
+	for (uint32_t i = 0; i < e->num_frames && e->frames[i]->number < answer->number; i++) {
+		const struct uroce_exchange_frame *f = e->frames[i];
+
+		messages += f->request && f->first_time && ends(f->text.opcode) &&
+			!uroce_psn_before(answer->text.psn, f->text.psn);
+	}
+	return uroce_psn_add(answer->text.aeth.msn, -messages);
+}
+
+static void replay_responder(struct replay *r, int *err)
+{
+	const struct uroce_exchange *e = r->e;
+	struct uroce_stage_conf conf = {.ip = e->responder_ip,
+		.peer_ip = e->requester_ip,
+		.qpn = e->responder_qpn,
+		.peer_qpn = e->requester_qpn,
+		.rq_psn = e->psn_first,
+		.sq_psn = 0,
+		.mtu_bytes = e->mtu_bytes,
+		.min_rnr_timer = recorded_rnr_code(e)};
+	struct uroce_ending ending;
+	struct uroce_world world;
+
+	copy_macs(e, conf.peer_mac, conf.mac);
+	*err = uroce_stage_init(r->stage, &conf);
+	if (!*err)
+		*err = allocate_buffer(r, RECV_BYTES_MAX);
+	if (*err)
+		return;
+	r->stage->qp->resp.msn = initial_msn(e);
+	r->result->skipped = uroce_world_init(&world, e, r->stage);
+	if (!r->result->skipped) {
+		*err = feed_requests(r, &world);
+		ending.refused_length = r->stage->qp->report.refusal == UROCE_REFUSAL_MTU;
+		ending.refused_invalidate = r->stage->qp->report.cause == UROCE_CAUSE_INVALIDATE;
+		uroce_compare_answers(e, &r->sent, &ending, &r->result->comparison);
+	}
+	uroce_world_fini(&world);
+}
+
+/* ---- requester ---- */
+
+/* A work request as recorded, and where its local bytes lie. */
+struct recorded_wr {
+	struct uroce_send_wqe wqe;
+	struct uroce_seg seg;
+	uint64_t time_ns;
+};
+
+struct wr_list {
+	struct recorded_wr *list;
+	uint32_t num;
+};
+
+static uint8_t wr_opcode(const struct uroce_exchange_frame *last)
+{
+	uint8_t op = last->text.opcode;
+
+	if (op == OP_READ_REQUEST)
+		return UROCE_WR_RDMA_READ;
+	if (op == 0x13)
+		return UROCE_WR_ATOMIC_CMP_AND_SWP;
+	if (op == OP_FETCH_ADD)
+		return UROCE_WR_ATOMIC_FETCH_AND_ADD;
+	if (op >= 0x06 && op <= OP_WRITE_IMM_ONLY)
+		return last->text.has_immdt ? UROCE_WR_RDMA_WRITE_WITH_IMM : UROCE_WR_RDMA_WRITE;
+	if (last->text.has_ieth)
+		return UROCE_WR_SEND_WITH_INV;
+	return last->text.has_immdt ? UROCE_WR_SEND_WITH_IMM : UROCE_WR_SEND;
+}
+
+static bool begins(uint8_t op)
+{
+	return op != 0x01 && op != 0x02 && op != 0x03 && op != 0x07 && op != 0x08 &&
+		op != OP_WRITE_IMM_LAST && op != 0x16;
+}
+
+/* Adds what a packet tells of its work request. */
+static void take_packet(
+	struct recorded_wr *wr, const struct uroce_exchange_frame *f, uint8_t *buffer)
+{
+	const struct uroce_text_packet *t = &f->text;
+
+	if (t->has_reth) {
+		wr->wqe.remote_addr = t->reth.va;
+		wr->wqe.rkey = t->reth.rkey;
+	}
+	if (t->has_atomiceth) {
+		bool swap = t->opcode == 0x13;
+
+		wr->wqe.remote_addr = t->atomiceth.va;
+		wr->wqe.rkey = t->atomiceth.rkey;
+		wr->wqe.compare_add = swap ? t->atomiceth.compare : t->atomiceth.swap_add;
+		wr->wqe.swap = t->atomiceth.swap_add;
+		wr->seg.bytes = sizeof(uint64_t);
+	} else if (t->opcode == OP_READ_REQUEST) {
+		wr->seg.bytes = t->reth.dma_len;
+	} else {
+		memcpy(buffer + wr->seg.bytes, f->data + t->payload_offset, t->payload_bytes);
+		wr->seg.bytes += t->payload_bytes;
+	}
+	if (t->has_immdt || t->has_ieth)
+		wr->wqe.imm = t->has_immdt ? t->immdt : t->ieth;
+	if (t->se)
+		wr->wqe.flags |= UROCE_SEND_SOLICITED;
+	wr->wqe.opcode = wr_opcode(f);
+}
+
+/* Bytes of local memory that all work requests need together. */
+static uint64_t bytes_needed(const struct uroce_exchange *e)
+{
+	uint64_t bytes = 0;
+
+	for (uint32_t i = 0; i < e->num_frames; i++) {
+		const struct uroce_exchange_frame *f = e->frames[i];
+
+		if (!f->request || !f->first_time)
+			continue;
+		bytes += f->text.payload_bytes;
+		if (f->text.opcode == OP_READ_REQUEST && f->text.has_reth)
+			bytes += f->text.reth.dma_len;
+		if (f->text.has_atomiceth)
+			bytes += sizeof(uint64_t);
+	}
+	return bytes;
+}
+
+/* The packet as it was sent: if the wire damaged it, a repeat tells. */
+static const struct uroce_exchange_frame *good_copy(const struct uroce_exchange *e, uint32_t i)
+{
+	const struct uroce_exchange_frame *f = e->frames[i];
+
+	for (uint32_t k = i + 1; !f->seen_icrc_ok && k < e->num_frames; k++)
+		if (e->frames[k]->request && e->frames[k]->text.psn == f->text.psn &&
+			e->frames[k]->seen_icrc_ok)
+			return e->frames[k];
+	return f;
+}
+
+/* Whether a write announced what it carried, and a read what can be asked for. */
+static bool lengths_agree(const struct recorded_wr *wr, uint32_t announced)
+{
+	return wr->seg.bytes <= UROCE_MESSAGE_BYTES_MAX && announced == wr->seg.bytes;
+}
+
+/* Rebuilds the work requests. NULL, or why these packets were no requester's. */
+static const char *rebuild(struct replay *r, struct wr_list *wrs)
+{
+	const struct uroce_exchange *e = r->e;
+	struct recorded_wr *wr = NULL;
+	uint32_t psn = e->psn_first, announced = UINT32_MAX;
+	uint64_t at = 0;
+
+	for (uint32_t i = 0; i < e->num_frames; i++) {
+		const struct uroce_exchange_frame *f = e->frames[i];
+
+		if (!f->request || !f->first_time)
+			continue;
+		f = good_copy(e, i);
+		if (f->text.psn != psn)
+			return "its PSNs have a gap that no requester leaves";
+		if (begins(f->text.opcode) == (wr != NULL) || f->text.malformed ||
+			!f->seen_icrc_ok || f->text.payload_bytes > e->mtu_bytes ||
+			(!ends(f->text.opcode) && f->text.payload_bytes != e->mtu_bytes))
+			return "its packets are not what a requester sends";
+		if (!wr) {
+			wr = &wrs->list[wrs->num];
+			*wr = (struct recorded_wr){
+				.time_ns = e->frames[i]->time_ns, .seg = buffer_seg(r, at, 0)};
+			announced = f->text.has_reth ? f->text.reth.dma_len : UINT32_MAX;
+		}
+		take_packet(wr, f, r->buffer + at);
+		psn = uroce_psn_add(psn, e->frames[i]->pkts);
+		if (!ends(f->text.opcode))
+			continue;
+		if (announced != UINT32_MAX && !lengths_agree(wr, announced))
+			return "its lengths are not what a requester sends";
+		at += wr->seg.bytes;
+		wr = NULL;
+		wrs->num++;
+	}
+	return NULL;
+}
+
+/* A requester goes back only for what it has no answer to. */
+static const char *check_repeats(const struct uroce_exchange *e)
+{
+	uint32_t answered = e->psn_first;
+
+	for (uint32_t i = 0; i < e->num_frames; i++) {
+		const struct uroce_exchange_frame *f = e->frames[i];
+
+		if (!f->request && !f->lost && f->text.has_aeth &&
+			f->text.aeth.kind == UROCE_TEXT_AETH_ACK &&
+			!uroce_psn_before(f->text.psn, answered))
+			answered = uroce_psn_add(f->text.psn, 1);
+		if (f->request && !f->repeated_by_wire && uroce_psn_before(f->text.psn, answered))
+			return "it asks again for what was answered, as no requester does";
+	}
+	return NULL;
+}
+
+/* When this PSN was last sent before index i without a complaint since; 0: it was complained about.
+ */
+static uint64_t sent_before(const struct uroce_exchange *e, uint32_t i)
+{
+	for (uint32_t k = i; k-- > 0;) {
+		const struct uroce_exchange_frame *f = e->frames[k];
+
+		if (!f->request && f->text.has_aeth && f->text.aeth.kind != UROCE_TEXT_AETH_ACK)
+			return 0;
+		if (f->request && uroce_psn_within(e->frames[i]->text.psn, f->text.psn, f->pkts))
+			return f->time_ns;
+	}
+	return 0;
+}
+
+/* How long the first request of a PSN waited for its answer; 0 if it was sent again. */
+static uint64_t waited(const struct uroce_exchange *e, uint32_t i)
+{
+	for (uint32_t k = i + 1; k < e->num_frames; k++) {
+		const struct uroce_exchange_frame *f = e->frames[k];
+
+		if (f->request && f->text.psn == e->frames[i]->text.psn)
+			return 0;
+		if (!f->request && !uroce_psn_before(f->text.psn, e->frames[i]->text.psn))
+			return f->time_ns - e->frames[i]->time_ns;
+	}
+	return 0;
+}
+
+/*
+ * The longest retry time code within the shortest silence before a retry. 0, no timer, where there
+ * was no retry, or the recorded timer was one that cannot be told: soft-RoCE's sometimes fires
+ * sooner after a packet than other answers took.
+ */
+static uint8_t infer_timeout(const struct uroce_exchange *e)
+{
+	uint64_t shortest = UINT64_MAX, longest = 0;
+	uint8_t code = 0;
+
+	for (uint32_t i = 0; i < e->num_frames; i++) {
+		const struct uroce_exchange_frame *f = e->frames[i];
+		uint64_t before, silence;
+
+		if (!f->request || f->repeated_by_wire)
+			continue;
+		before = f->first_time ? 0 : sent_before(e, i);
+		silence = before ? f->time_ns - before : UINT64_MAX;
+		if (silence < shortest)
+			shortest = silence;
+		if (f->first_time && waited(e, i) > longest)
+			longest = waited(e, i);
+	}
+	if (shortest == UINT64_MAX || shortest <= longest)
+		return 0;
+	while (code < UROCE_TIMER_CODE_MAX && (4096ull << (code + 1)) <= shortest)
+		code++;
+	return code;
+}
+
+/* How often the recorded requester tried before it gave up; the default if it did not. */
+static uint8_t infer_retries(const struct uroce_exchange *e)
+{
+	const struct uroce_exchange_frame *last = e->frames[e->num_frames - 1];
+	uint32_t tries = 0;
+
+	if (!last->request || last->first_time)
+		return RETRY_DEFAULT;
+	for (uint32_t i = 0; i < e->num_frames; i++)
+		tries += e->frames[i]->request && e->frames[i]->text.psn == last->text.psn;
+	return tries - 1 < RETRY_DEFAULT ? (uint8_t)(tries - 1) : RETRY_DEFAULT;
+}
+
+/* Runs the engine's timers up to a moment. */
+static int run_until(struct replay *r, uint64_t until_ns)
+{
+	int err = 0;
+
+	while (!err) {
+		uint64_t next_ns = uroce_core_next_deadline(&r->stage->core);
+
+		if (next_ns > until_ns)
+			break;
+		r->stage->now_ns = next_ns;
+		uroce_core_rx_empty(&r->stage->core, next_ns);
+		uroce_core_expire(&r->stage->core, next_ns);
+		err = collect(r);
+	}
+	r->stage->now_ns = until_ns;
+	return err;
+}
+
+/* Work requests and answers, whichever comes first. */
+static int perform(struct replay *r, const struct wr_list *wrs)
+{
+	uint32_t next_wr = 0, i = 0;
+	int err = 0;
+
+	while (!err && (next_wr < wrs->num || i < r->e->num_frames)) {
+		const struct uroce_exchange_frame *f =
+			i < r->e->num_frames ? r->e->frames[i] : NULL;
+
+		if (next_wr < wrs->num && (!f || wrs->list[next_wr].time_ns <= f->time_ns)) {
+			err = run_until(r, wrs->list[next_wr].time_ns);
+			uroce_stage_post_send(
+				r->stage, &wrs->list[next_wr].wqe, wrs->list[next_wr].seg);
+			next_wr++;
+		} else {
+			i++;
+			if (f->request)
+				continue;
+			if (f->lost) {
+				r->result->lost++;
+				continue;
+			}
+			err = run_until(r, f->time_ns);
+			uroce_stage_rx(r->stage, f->data, f->bytes);
+			r->result->fed++;
+		}
+		if (!err)
+			err = collect(r);
+	}
+	/* What is unanswered is tried again until the engine gives up, as the recorded one did. */
+	return err ? err : run_until(r, r->stage->now_ns + 60000000000ull);
+}
+
+static void replay_requester(struct replay *r, int *err)
+{
+	const struct uroce_exchange *e = r->e;
+	struct uroce_stage_conf conf = {.ip = e->requester_ip,
+		.peer_ip = e->responder_ip,
+		.qpn = e->requester_qpn,
+		.peer_qpn = e->responder_qpn,
+		.rq_psn = 0,
+		.sq_psn = e->psn_first,
+		.mtu_bytes = e->mtu_bytes,
+		.timeout = infer_timeout(e),
+		.retry_cnt = infer_retries(e)};
+	struct wr_list wrs = {.list = calloc(e->num_frames, sizeof(*wrs.list))};
+
+	copy_macs(e, conf.mac, conf.peer_mac);
+	r->result->skipped = check_repeats(e);
+	*err = wrs.list ? uroce_stage_init(r->stage, &conf) : -ENOMEM;
+	if (!*err)
+		*err = allocate_buffer(r, bytes_needed(e));
+	if (!*err && !r->result->skipped)
+		r->result->skipped = rebuild(r, &wrs);
+	if (!*err && !r->result->skipped) {
+		*err = perform(r, &wrs);
+		uroce_compare_requests(e, &r->sent, &r->result->comparison);
+	}
+	free(wrs.list);
+}
+
+/* ---- both ---- */
+
+static enum uroce_replay_verdict judge(const struct uroce_replay_result *result)
+{
+	enum uroce_replay_verdict verdict = UROCE_REPLAY_AGREES;
+
+	if (result->skipped)
+		return UROCE_REPLAY_SKIPPED;
+	for (int c = 0; c < UROCE_REPLAY_CLASS_COUNT; c++) {
+		int kind = uroce_replay_class_kind((enum uroce_replay_class)c);
+
+		if (result->comparison.counts[c] == 0)
+			continue;
+		if (kind == 3)
+			return UROCE_REPLAY_DIFFERS;
+		if (kind == 2)
+			verdict = UROCE_REPLAY_DEPARTS;
+	}
+	return verdict;
+}
+
+static const char *check(const struct uroce_exchange *e, enum uroce_replay_role role)
+{
+	if (e->incomplete)
+		return "the capture has its packets cut short or without an ICRC";
+	if (e->requester_qpn == 0 && role == UROCE_REPLAY_RESPONDER)
+		return "nothing was answered, so there is nothing to compare";
+	if (e->responder_qpn <= 1 || e->requester_qpn == 1)
+		return "queue pairs 0 and 1 are not for users";
+	return NULL;
+}
+
+int uroce_replay_run(const struct uroce_exchange *exchange, enum uroce_replay_role role,
+	const struct uroce_replay_tap *tap, struct uroce_replay_result *result)
+{
+	struct replay r = {.e = exchange, .tap = tap, .result = result};
+	int err = 0;
+
+	memset(result, 0, sizeof(*result));
+	result->skipped = check(exchange, role);
+	r.stage = calloc(1, sizeof(*r.stage));
+	if (!r.stage)
+		return -ENOMEM;
+	if (!result->skipped && role == UROCE_REPLAY_RESPONDER)
+		replay_responder(&r, &err);
+	else if (!result->skipped)
+		replay_requester(&r, &err);
+	result->sent = r.sent.num;
+	result->verdict = judge(result);
+	uroce_sent_fini(&r.sent);
+	uroce_stage_fini(r.stage);
+	free(r.buffer);
+	free(r.stage);
+	return err;
+}

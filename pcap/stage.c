@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Setting the stage.
+ *
+ * A window of 2^23 packets, so that reads are asked for whole and nothing waits for
+ * acknowledgements that a capture may not have; the largest number of reads, so that only the
+ * peer's limits count.
+ */
+#include "pcap/stage.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+enum {
+	PD = 1,
+	QPS_LOG2 = 4,
+	CQES = 3 * UROCE_STAGE_WR,
+	RD_ATOMIC = UROCE_RD_ATOMIC_MAX
+};
+
+static void *allocate(size_t bytes)
+{
+	size_t line = UROCE_CACHE_LINE_BYTES;
+	void *p = aligned_alloc(line, (bytes + line - 1) / line * line);
+
+	if (p)
+		memset(p, 0, bytes);
+	return p;
+}
+
+static void init_core(struct uroce_stage *stage, const struct uroce_stage_conf *conf)
+{
+	struct uroce_core_conf core = {
+		.mrs = &stage->mrs,
+		.qptable = &stage->qptable,
+		.timer_heap = stage->timers,
+		.max_qps = 1,
+		.events = stage->events,
+		.num_events = 64,
+		/* A capture at the sender may have been taken before the checksum was filled in. */
+		.local = {.promiscuous = true,
+			.ignore_ipv4_checksum = true,
+			.num_addrs = 1,
+			.addrs = {conf->ip}},
+	};
+
+	uroce_mr_table_init(&stage->mrs, stage->mr_slots, UROCE_STAGE_MRS);
+	uroce_qptable_init(&stage->qptable, stage->qp_slots, QPS_LOG2, 1);
+	uroce_core_init(&stage->core, &core);
+	stage->path = (struct uroce_path){
+		.src_ip = conf->ip, .dst_ip = conf->peer_ip, .ttl = 64, .resolved = true};
+	memcpy(stage->path.smac, conf->mac, 6);
+	memcpy(stage->path.dmac, conf->peer_mac, 6);
+}
+
+static int modify(struct uroce_stage *stage, const struct uroce_qp_attr *attr, uint32_t mask)
+{
+	struct uroce_cmd cmd = {.kind = UROCE_CMD_QP_MODIFY,
+		.qp = stage->qp,
+		.attr = *attr,
+		.attr_mask = mask | UROCE_QP_ATTR_STATE};
+
+	return uroce_core_ctrl(&stage->core, &cmd, 0);
+}
+
+static int connect_qp(struct uroce_stage *stage, const struct uroce_stage_conf *conf)
+{
+	struct uroce_qp_attr attr = {
+		.state = UROCE_QP_INIT,
+		.access = UROCE_ACCESS_REMOTE_WRITE | UROCE_ACCESS_REMOTE_READ |
+			UROCE_ACCESS_REMOTE_ATOMIC,
+		.path = &stage->path,
+		.path_mtu_bytes = conf->mtu_bytes,
+		.dest_qpn = conf->peer_qpn,
+		.rq_psn = conf->rq_psn,
+		.sq_psn = conf->sq_psn,
+		.timeout = conf->timeout,
+		.retry_cnt = conf->retry_cnt,
+		.rnr_retry = UROCE_RNR_RETRY_INFINITE,
+		.min_rnr_timer = conf->min_rnr_timer,
+		.max_rd_atomic = RD_ATOMIC,
+		.max_dest_rd_atomic = RD_ATOMIC,
+	};
+	int err = modify(stage, &attr,
+		UROCE_QP_ATTR_PKEY_INDEX | UROCE_QP_ATTR_PORT | UROCE_QP_ATTR_ACCESS_FLAGS);
+
+	attr.state = UROCE_QP_RTR;
+	if (!err)
+		err = modify(stage, &attr,
+			UROCE_QP_ATTR_AV | UROCE_QP_ATTR_PATH_MTU | UROCE_QP_ATTR_DEST_QPN |
+				UROCE_QP_ATTR_RQ_PSN | UROCE_QP_ATTR_MAX_DEST_RD_ATOMIC |
+				UROCE_QP_ATTR_MIN_RNR_TIMER);
+	attr.state = UROCE_QP_RTS;
+	if (!err)
+		err = modify(stage, &attr,
+			UROCE_QP_ATTR_SQ_PSN | UROCE_QP_ATTR_TIMEOUT | UROCE_QP_ATTR_RETRY_CNT |
+				UROCE_QP_ATTR_RNR_RETRY | UROCE_QP_ATTR_MAX_RD_ATOMIC);
+	return err;
+}
+
+int uroce_stage_init(struct uroce_stage *stage, const struct uroce_stage_conf *conf)
+{
+	const struct uroce_qp_caps caps = {.max_send_wr = UROCE_STAGE_WR,
+		.max_recv_wr = UROCE_STAGE_WR,
+		.max_send_sge = 1,
+		.max_recv_sge = 1,
+		.max_dest_rd_atomic = RD_ATOMIC,
+		.window_pkts = UROCE_PSN_OUTSTANDING_MAX};
+	struct uroce_cmd cmd = {.kind = UROCE_CMD_QP_CREATE, .qpn = conf->qpn, .pd = PD};
+	void *memory;
+	int err;
+
+	memset(stage, 0, sizeof(*stage));
+	init_core(stage, conf);
+	stage->cq = allocate(uroce_cq_bytes(CQES, 1));
+	memory = allocate(uroce_qp_bytes(&caps));
+	if (!stage->cq || !memory) {
+		free(memory);
+		return -ENOMEM;
+	}
+	uroce_cq_init(stage->cq, CQES, 1);
+	stage->qp = cmd.qp = uroce_qp_init(memory, &caps);
+	cmd.send_cq = cmd.recv_cq = stage->cq;
+	err = uroce_core_ctrl(&stage->core, &cmd, 0);
+	return err ? err : connect_qp(stage, conf);
+}
+
+void uroce_stage_fini(struct uroce_stage *stage)
+{
+	free(stage->qp);
+	free(stage->cq);
+	stage->qp = NULL;
+	stage->cq = NULL;
+}
+
+int uroce_stage_register(
+	struct uroce_stage *stage, uint32_t *key, uint64_t va, uint64_t bytes, uint8_t *ptr)
+{
+	struct uroce_mr_attr attr = {.pd = PD,
+		.key = *key,
+		.addr = va,
+		.bytes = bytes,
+		.ptr = ptr,
+		.access = UROCE_ACCESS_LOCAL_WRITE | UROCE_ACCESS_REMOTE_WRITE |
+			UROCE_ACCESS_REMOTE_READ | UROCE_ACCESS_REMOTE_ATOMIC};
+
+	return uroce_mr_table_add(&stage->mrs, &attr, 1, key);
+}
+
+void uroce_stage_post_send(
+	struct uroce_stage *stage, const struct uroce_send_wqe *wqe, struct uroce_seg seg)
+{
+	struct uroce_send_wqe *slot = uroce_ring_reserve(&stage->qp->send_ring);
+
+	if (!slot)
+		return;
+	*slot = *wqe;
+	slot->flags |= UROCE_SEND_SIGNALED;
+	slot->num_segs = seg.bytes ? 1 : 0;
+	*uroce_send_wqe_segs(slot) = seg;
+	uroce_ring_advance(&stage->qp->send_ring);
+	uroce_ring_publish_seq(&stage->qp->send_ring);
+	uroce_bell_ring(&stage->core.bells, &stage->qp->bell);
+}
+
+void uroce_stage_post_recv(struct uroce_stage *stage, struct uroce_seg seg)
+{
+	struct uroce_recv_wqe *slot = uroce_ring_reserve(&stage->qp->recv_ring);
+
+	if (!slot)
+		return;
+	*slot = (struct uroce_recv_wqe){.num_segs = seg.bytes ? 1 : 0};
+	*uroce_recv_wqe_segs(slot) = seg;
+	uroce_ring_advance(&stage->qp->recv_ring);
+	uroce_ring_publish_seq(&stage->qp->recv_ring);
+}
+
+void uroce_stage_rx(struct uroce_stage *stage, const uint8_t *data, uint32_t bytes)
+{
+	struct uroce_pkt pkt;
+
+	memset(&pkt, 0, sizeof(pkt));
+	pkt.data = data;
+	pkt.bytes = bytes;
+	uroce_core_rx(&stage->core, stage->now_ns, &pkt, 1);
+}
+
+uint32_t uroce_stage_tx(struct uroce_stage *stage, uint8_t *data)
+{
+	struct uroce_slot slot = {.data = data, .capacity_bytes = UROCE_STAGE_FRAME_BYTES};
+
+	return uroce_core_tx(&stage->core, stage->now_ns, &slot, 1) == 1 ? slot.bytes : 0;
+}
+
+void uroce_stage_drain(struct uroce_stage *stage)
+{
+	struct uroce_core_event events[8];
+	struct uroce_cqe cqes[32];
+
+	while (uroce_cq_pop(stage->cq, cqes, 32) == 32)
+		;
+	while (uroce_core_events(&stage->core, events, 8) == 8)
+		;
+}
