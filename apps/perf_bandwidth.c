@@ -35,22 +35,6 @@ struct run {
 	uint64_t now_ns;
 };
 
-static enum uroce_wr_opcode opcode(const struct uroce_perf_test *test)
-{
-	switch (test->op) {
-	case UROCE_PERF_READ:
-		return UROCE_WR_RDMA_READ;
-	case UROCE_PERF_SEND:
-		return UROCE_WR_SEND;
-	case UROCE_PERF_ATOMIC:
-		return test->cas ? UROCE_WR_ATOMIC_CMP_AND_SWP : UROCE_WR_ATOMIC_FETCH_AND_ADD;
-	case UROCE_PERF_WRITE:
-	case UROCE_PERF_OPS:
-		break;
-	}
-	return UROCE_WR_RDMA_WRITE;
-}
-
 static void prepare_list(struct run *run)
 {
 	const struct uroce_perf_side *side = run->side;
@@ -60,7 +44,7 @@ static void prepare_list(struct run *run)
 		run->list.sge[i] = (struct uroce_sge){
 			.len_bytes = side->test.size_bytes, .lkey = side->mr->lkey};
 		run->list.wr[i] = (struct uroce_send_wr){
-			.opcode = opcode(&side->test),
+			.opcode = uroce_perf_side_opcode(&side->test),
 			.sge = &run->list.sge[i],
 			.num_sge = 1,
 			.rdma.rkey = side->remote_rkey,
@@ -76,6 +60,7 @@ static void aim(struct run *run, uint32_t at, uint32_t lane, uint64_t number)
 	struct uroce_send_wr *wr = &run->list.wr[at];
 
 	run->list.sge[at].addr = uroce_perf_side_slot(run->side, lane, number);
+	wr->imm = (uint32_t)number;
 	if (test->op != UROCE_PERF_ATOMIC) {
 		wr->rdma.remote_addr = uroce_perf_side_remote(run->side, lane, number);
 	} else if (test->cas) {

@@ -17,7 +17,8 @@ void uroce_perf_report_head(const struct uroce_perf_result *result, bool is_loop
 		uroce_perf_op_name(test->op),
 		test->op == UROCE_PERF_ATOMIC
 			? test->cas ? " (compare and swap)" : " (fetch and add)"
-			: "",
+			: test->imm ? " with immediate"
+				    : "",
 		test->latency ? uroce_perf_test_is_pingpong(test)
 				? "latency (half of a round trip)"
 				: "latency (posting to completion)"
@@ -71,5 +72,6 @@ void uroce_perf_report_json(
 			latency->max_us);
 	else
 		printf("null");
-	printf(", \"verified\": %s}\n", result->is_verified ? "true" : "false");
+	printf(", \"verified\": %s, \"imm\": %s}\n", result->is_verified ? "true" : "false",
+		test->imm ? "true" : "false");
 }

@@ -134,7 +134,13 @@ static int take_message(struct uroce_perf_server *server, const struct uroce_wc 
 		return uroce_perf_server_fail(server,
 			"the server received %" PRIu32 " bytes instead of %" PRIu32, wc->byte_len,
 			test->size_bytes);
-	if (test->verify) {
+	if (test->imm && (!(wc->flags & UROCE_WC_WITH_IMM) || wc->imm != (uint32_t)number))
+		return uroce_perf_server_fail(server,
+			"DATA IS WRONG: the immediate of message %" PRIu64 " on queue pair %" PRIu32
+			" is %" PRIu32,
+			number, lane, wc->imm);
+	/* A write's place may hold the next one by now: the client asks for a look in time. */
+	if (test->verify && (test->latency || test->op == UROCE_PERF_SEND)) {
 		uint8_t *slot = uroce_perf_side_slot(side, lane, test->latency ? 1 : number);
 
 		if (!uroce_perf_side_check(test, &pattern, slot, words))

@@ -200,6 +200,24 @@ void uroce_perf_side_fill_ping(struct uroce_perf_side *side, uint64_t number)
 		bytes[side->test.size_bytes - 1] = uroce_pattern_last(number);
 }
 
+enum uroce_wr_opcode uroce_perf_side_opcode(const struct uroce_perf_test *test)
+{
+	bool has_imm = uroce_perf_test_has_imm(test);
+
+	switch (test->op) {
+	case UROCE_PERF_READ:
+		return UROCE_WR_RDMA_READ;
+	case UROCE_PERF_SEND:
+		return has_imm ? UROCE_WR_SEND_WITH_IMM : UROCE_WR_SEND;
+	case UROCE_PERF_ATOMIC:
+		return test->cas ? UROCE_WR_ATOMIC_CMP_AND_SWP : UROCE_WR_ATOMIC_FETCH_AND_ADD;
+	case UROCE_PERF_WRITE:
+	case UROCE_PERF_OPS:
+		break;
+	}
+	return has_imm ? UROCE_WR_RDMA_WRITE_WITH_IMM : UROCE_WR_RDMA_WRITE;
+}
+
 int uroce_perf_side_post_ping(struct uroce_perf_side *side, uint64_t number)
 {
 	bool is_signalled = number % PING_SIGNAL == PING_SIGNAL - 1;
@@ -210,7 +228,8 @@ int uroce_perf_side_post_ping(struct uroce_perf_side *side, uint64_t number)
 	};
 	struct uroce_send_wr wr = {
 		.wr_id = PING_SIGNAL,
-		.opcode = UROCE_WR_RDMA_WRITE,
+		.opcode = uroce_perf_side_opcode(&side->test),
+		.imm = (uint32_t)number,
 		.flags = is_signalled ? UROCE_SEND_SIGNALED : 0,
 		.sge = &sge,
 		.num_sge = 1,
@@ -218,10 +237,6 @@ int uroce_perf_side_post_ping(struct uroce_perf_side *side, uint64_t number)
 	};
 	int n;
 
-	if (side->test.op == UROCE_PERF_SEND)
-		wr.opcode = UROCE_WR_SEND;
-	else if (uroce_perf_test_receives(&side->test))
-		wr.opcode = UROCE_WR_RDMA_WRITE_WITH_IMM;
 	n = uroce_post_send(side->lanes[0].qp, &wr, 1);
 	return n == 1 ? 0 : n;
 }

@@ -67,6 +67,9 @@ int uroce_perf_side_post_ping(struct uroce_perf_side *side, uint64_t number);
 /* Fills the place that a ping or pong is sent from. */
 void uroce_perf_side_fill_ping(struct uroce_perf_side *side, uint64_t number);
 
+/* The opcode of the test's work requests. */
+enum uroce_wr_opcode uroce_perf_side_opcode(const struct uroce_perf_test *test);
+
 /* Whether a message of the test is right; else why says what is wrong where. */
 bool uroce_perf_side_check(const struct uroce_perf_test *test, const struct uroce_pattern *pattern,
 	const uint8_t *bytes, char why[UROCE_PERF_WORDS_BYTES]);

@@ -61,6 +61,8 @@ void uroce_perf_test_settle(struct uroce_perf_test *test)
 
 const char *uroce_perf_test_check(const struct uroce_perf_test *test)
 {
+	if (test->imm && test->op != UROCE_PERF_WRITE && test->op != UROCE_PERF_SEND)
+		return "only writes and sends carry immediate data";
 	if (test->latency && test->qps != 1)
 		return "latency is measured with one queue pair";
 	if ((uint64_t)test->qps * test->depth > UROCE_PERF_OUTSTANDING_MAX)
@@ -72,8 +74,13 @@ const char *uroce_perf_test_check(const struct uroce_perf_test *test)
 
 bool uroce_perf_test_receives(const struct uroce_perf_test *test)
 {
+	return test->op == UROCE_PERF_SEND || uroce_perf_test_has_imm(test);
+}
+
+bool uroce_perf_test_has_imm(const struct uroce_perf_test *test)
+{
 	/* A write of nothing leaves no byte to wait for: it announces itself by an immediate. */
-	return test->op == UROCE_PERF_SEND ||
+	return test->imm ||
 		(test->op == UROCE_PERF_WRITE && test->latency && test->size_bytes == 0);
 }
 
@@ -97,10 +104,10 @@ uint64_t uroce_perf_test_memory_bytes(const struct uroce_perf_test *test)
 void uroce_perf_test_write(char line[UROCE_RECORD_BYTES], const struct uroce_perf_test *test)
 {
 	snprintf(line, UROCE_RECORD_BYTES,
-		"test op=%d cas=%d latency=%d verify=%d size=%" PRIu32 " qps=%" PRIu32
+		"test op=%d cas=%d imm=%d latency=%d verify=%d size=%" PRIu32 " qps=%" PRIu32
 		" depth=%" PRIu32 " slots=%" PRIu32,
-		(int)test->op, test->cas, test->latency, test->verify, test->size_bytes, test->qps,
-		test->depth, test->slots);
+		(int)test->op, test->cas, test->imm, test->latency, test->verify, test->size_bytes,
+		test->qps, test->depth, test->slots);
 }
 
 const char *uroce_perf_test_read(const char *line, struct uroce_perf_test *test)
@@ -113,6 +120,7 @@ const char *uroce_perf_test_read(const char *line, struct uroce_perf_test *test)
 		return "it does not describe a test";
 	test->op = (enum uroce_perf_op)uroce_record_number(&record, "op", 0, UROCE_PERF_OPS - 1);
 	test->cas = uroce_record_number(&record, "cas", 0, 1);
+	test->imm = uroce_record_number(&record, "imm", 0, 1);
 	test->latency = uroce_record_number(&record, "latency", 0, 1);
 	test->verify = uroce_record_number(&record, "verify", 0, 1);
 	test->size_bytes = (uint32_t)uroce_record_number(&record, "size", 0, UROCE_PERF_SIZE_MAX);

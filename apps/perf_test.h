@@ -13,7 +13,7 @@
 #include "uroce.h"
 
 /* What the sides say first: the protocol and its version. */
-#define UROCE_PERF_HELLO "uroce-perf 1"
+#define UROCE_PERF_HELLO "uroce-perf 2"
 
 enum uroce_perf_op {
 	UROCE_PERF_WRITE,
@@ -34,6 +34,7 @@ enum {
 struct uroce_perf_test {
 	enum uroce_perf_op op;
 	bool cas; /* of atomics: compare and swap, not fetch and add */
+	bool imm; /* of writes and sends: each carries its number as immediate data */
 	bool latency;
 	bool verify;
 	uint32_t size_bytes;
@@ -60,6 +61,8 @@ const char *uroce_perf_test_check(const struct uroce_perf_test *test);
 
 /* Whether messages consume receives, and so are answered by messages in a latency test. */
 bool uroce_perf_test_receives(const struct uroce_perf_test *test);
+/* Whether messages carry immediate data; latency's writes of nothing do without being asked. */
+bool uroce_perf_test_has_imm(const struct uroce_perf_test *test);
 /* Whether a latency test is ping-pong, so that half of a round trip counts. */
 bool uroce_perf_test_is_pingpong(const struct uroce_perf_test *test);
 /* Bytes from one place for a message to the next. */

@@ -60,6 +60,7 @@ static const char help[] =
 	"  --atomic-op OP     fadd (fetch and add, all queue pairs on one word; the default) or "
 	"cas\n"
 	"                     (compare and swap, a word for each queue pair)\n"
+	"  --imm              writes and sends carry immediate data: the message's number\n"
 	"  --json             print one JSON object per row, and nothing else\n"
 	"  --help             print this\n"
 	"\n";
@@ -228,6 +229,16 @@ static bool set_atomic_op(void *context, const char *value)
 	return false;
 }
 
+static bool set_imm(void *context, const char *value)
+{
+	struct options *options = context;
+
+	(void)value;
+	options->client_option = "--imm";
+	options->test.imm = true;
+	return true;
+}
+
 static const struct uroce_option perf_table[] = {
 	{"--size", "a message size", set_size},
 	{"--qps", "a number of queue pairs", set_qps},
@@ -237,6 +248,7 @@ static const struct uroce_option perf_table[] = {
 	{"--lat", NULL, set_lat},
 	{"--verify", NULL, set_verify},
 	{"--atomic-op", "fadd or cas", set_atomic_op},
+	{"--imm", NULL, set_imm},
 	{0},
 };
 
@@ -294,6 +306,7 @@ static int drive(struct uroce_perf_client *client, void *context)
 
 			test.op = (enum uroce_perf_op)op;
 			test.size_bytes = (uint32_t)size;
+			test.imm &= op == UROCE_PERF_WRITE || op == UROCE_PERF_SEND;
 			uroce_perf_test_settle(&test);
 			if (run_row(client, options, &test,
 				    size == (is_sweep ? options->size_from_bytes : 0)))
@@ -333,6 +346,11 @@ static bool settle(struct options *options, const struct uroce_arguments *argume
 		!options->is_wanted[UROCE_PERF_WRITE] &&
 		(options->size_from_bytes != 8 || options->size_to_bytes != 8)) {
 		uroce_app_say("atomics are of 8 bytes always: leave --size out");
+		return false;
+	}
+	if (options->test.imm && !options->is_wanted[UROCE_PERF_WRITE] &&
+		!options->is_wanted[UROCE_PERF_SEND]) {
+		uroce_app_say("reads and atomics carry no immediate data: leave --imm out");
 		return false;
 	}
 	if (options->test.latency && options->depth_is_given && options->test.depth != 1) {

@@ -165,6 +165,14 @@ def test_sizes(pair, perf, sizes, iters):
             out, err = end(client)
             demand(client.returncode == 0, err.strip())
             check_rows(rows_of(out), 8, ["atomic"])
+        for size in (0, 1, 5000):
+            with check("%s: immediate data, %d bytes" % (pair.name, size)):
+                client = pair.client(perf, "all", "--imm", "--size", str(size), "--verify",
+                                     "--iters", "200", "--json")
+                out, err = end(client)
+                demand(client.returncode == 0, err.strip())
+                check_rows(rows_of(out), size)
+                demand([r["imm"] for r in rows_of(out)] == [True, False, True, False], out)
         with check("%s: latency of every operation" % pair.name):
             client = pair.client(perf, "all", "--lat", "--verify", "--json", "--iters", "200")
             out, err = end(client)
@@ -199,6 +207,13 @@ def test_loopback(perf, ping):
         out, err = end(child)
         demand([r["size_bytes"] for r in rows_of(out)] == [3, 6, 12, 20], out, err)
         demand(all(r["verified"] is False for r in rows_of(out)), "verified without --verify")
+    for size in (0, 1, 70000):
+        with check("loopback: immediate data, %d bytes" % size):
+            child = start([perf, "all", "--imm", "--size", str(size), "--qps", "3", "--verify",
+                           "--iters", "300", "--json"])
+            out, err = end(child)
+            demand(child.returncode == 0, err.strip())
+            check_rows(rows_of(out), size)
     with check("loopback: several queue pairs, path MTU 1024"):
         child = start([perf, "write", "--size", "5000", "--qps", "7", "--mtu", "1024", "--depth",
                        "9", "--iters", "1000", "--verify", "--json"])
