@@ -13,7 +13,7 @@
 #include "uroce.h"
 
 /* What the sides say first: the protocol and its version. */
-#define UROCE_PERF_HELLO "uroce-perf 2"
+#define UROCE_PERF_HELLO "uroce-perf 1"
 
 enum uroce_perf_op {
 	UROCE_PERF_WRITE,

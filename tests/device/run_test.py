@@ -378,11 +378,11 @@ def test_strangers(pair, perf):
     """Whoever else connects to the TCP port of a server."""
     said = (
         ("another protocol", b"GET / HTTP/1.0\r\n\r\n", "another protocol"),
-        ("an absurd test", b"uroce-perf 1\ntest op=9 cas=0 latency=0 verify=0 size=1 qps=1 "
+        ("an absurd test", b"uroce-perf 1\ntest op=9 cas=0 imm=0 latency=0 verify=0 size=1 qps=1 "
          b"depth=1 slots=1\n", "out of range"),
-        ("more memory than is reasonable", b"uroce-perf 1\ntest op=0 cas=0 latency=0 verify=0 "
+        ("more memory than is reasonable", b"uroce-perf 1\ntest op=0 cas=0 imm=0 latency=0 verify=0 "
          b"size=1073741824 qps=256 depth=1 slots=1\n", "memory"),
-        ("a queue pair that cannot be", b"uroce-perf 1\ntest op=0 cas=0 latency=0 verify=0 "
+        ("a queue pair that cannot be", b"uroce-perf 1\ntest op=0 cas=0 imm=0 latency=0 verify=0 "
          b"size=64 qps=1 depth=1 slots=1\nqp index=0 qpn=1 psn=0 gid=" + b"0" * 32 +
          b" mac=" + b"0" * 12 + b" mtu=1024\n", "queue pair"),
         ("nothing, and leaves", b"", "closed the connection"),
