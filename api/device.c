@@ -181,6 +181,7 @@ int uroce_device_open(const struct uroce_device_conf *conf, struct uroce_device 
 	if (!err)
 		err = start_workers(dev);
 	if (err) {
+		uroce_steer_fini(&dev->steer);
 		if (dev->has_port)
 			uroce_port_close(&dev->port);
 		free_device(dev);

@@ -263,11 +263,13 @@ int uroce_qp_query(struct uroce_qp *qp, struct uroce_qp_modify_attr *attr)
 		.max_rd_atomic = a->max_rd_atomic,
 		.max_dest_rd_atomic = a->max_dest_rd_atomic,
 	};
+	pthread_mutex_lock(&shell->dev->lock);
 	if (shell->path) {
 		uroce_gid_of_ipv4(shell->path->path.dst_ip, attr->dgid);
 		attr->traffic_class = shell->path->path.tos;
 		attr->hop_limit = shell->path->path.ttl;
 	}
+	pthread_mutex_unlock(&shell->dev->lock);
 	return 0;
 }
 

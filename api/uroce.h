@@ -203,7 +203,10 @@ struct uroce_wc {
  * raises UROCE_EVENT_CQ_ERR and ends the queue pairs that lost them. -EINVAL; -ENOMEM.
  */
 int uroce_cq_create(struct uroce_device *dev, uint32_t capacity, struct uroce_cq **cq);
-/* -EBUSY: a queue pair uses it. */
+/*
+ * -EBUSY: a queue pair uses it. An event of it that was not polled may still come: compare its
+ * pointer, do not follow it.
+ */
 int uroce_cq_destroy(struct uroce_cq *cq);
 
 /* Takes up to n completions; returns how many. One thread at a time. */
@@ -263,7 +266,7 @@ struct uroce_qp_modify_attr {
 	uint32_t access;  /* enum uroce_access, what the peer may do */
 	uint8_t dgid[16]; /* with UROCE_QP_ATTR_AV: the peer, ::ffff:a.b.c.d */
 	uint8_t traffic_class;
-	uint8_t hop_limit;
+	uint8_t hop_limit;	 /* 0, which could not leave the host, is taken as 64 */
 	uint32_t path_mtu_bytes; /* 256, 512, 1024, 2048 or 4096 */
 	uint32_t dest_qpn;
 	uint32_t rq_psn;
