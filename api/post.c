@@ -10,37 +10,29 @@
 #include <string.h>
 
 #include "device.h"
+#include "req.h"
 
 static const uint32_t send_flags =
 	UROCE_SEND_FENCE | UROCE_SEND_SIGNALED | UROCE_SEND_SOLICITED | UROCE_SEND_INLINE;
 
-static bool is_atomic(enum uroce_wr_opcode opcode)
-{
-	return opcode == UROCE_WR_ATOMIC_CMP_AND_SWP || opcode == UROCE_WR_ATOMIC_FETCH_AND_ADD;
-}
-
-static bool opcode_is_known(enum uroce_wr_opcode opcode)
-{
-	return (unsigned int)opcode <= UROCE_WR_ATOMIC_FETCH_AND_ADD ||
-		opcode == UROCE_WR_SEND_WITH_INV;
-}
-
 static int check_send(const struct uroce_qp *qp, const struct uroce_send_wr *wr, uint64_t *bytes)
 {
+	bool atomic = uroce_wr_is_atomic((uint8_t)wr->opcode);
+
 	*bytes = 0;
 	for (uint32_t i = 0; i < wr->num_sge; i++)
 		*bytes += wr->sge[i].len_bytes;
-	if (!opcode_is_known(wr->opcode) || (wr->flags & ~send_flags))
+	if (!uroce_wr_is_known(wr->opcode) || (wr->flags & ~send_flags))
 		return -EINVAL;
 	if (*bytes > UROCE_MESSAGE_BYTES_MAX)
 		return -EINVAL;
-	if (is_atomic(wr->opcode) && (*bytes != 8 || wr->rdma.remote_addr % 8 != 0))
+	if (atomic && (*bytes != 8 || wr->rdma.remote_addr % 8 != 0))
 		return -EINVAL;
 	if (!(wr->flags & UROCE_SEND_INLINE))
 		return wr->num_sge > qp->caps.max_send_sge ? -EINVAL : 0;
 	if (*bytes > qp->caps.max_inline_bytes)
 		return -EINVAL;
-	return is_atomic(wr->opcode) || wr->opcode == UROCE_WR_RDMA_READ ? -EINVAL : 0;
+	return atomic || wr->opcode == UROCE_WR_RDMA_READ ? -EINVAL : 0;
 }
 
 static void put_segments(struct uroce_seg *segs, const struct uroce_sge *sge, uint32_t num)

@@ -48,7 +48,7 @@ static bool is_answered_with_data(uint8_t opcode)
 	return uroce_wr_is_read(opcode) || uroce_wr_is_atomic(opcode);
 }
 
-static bool opcode_is_known(uint8_t opcode)
+bool uroce_wr_is_known(uint32_t opcode)
 {
 	return opcode <= UROCE_WR_ATOMIC_FETCH_AND_ADD || opcode == UROCE_WR_SEND_WITH_INV;
 }
@@ -69,7 +69,7 @@ static bool check_wqe(const struct uroce_qp *qp, struct uroce_send_wqe *wqe)
 	const struct uroce_seg *segs = uroce_send_wqe_segs(wqe);
 	uint64_t bytes = 0;
 
-	if (!opcode_is_known(wqe->opcode))
+	if (!uroce_wr_is_known(wqe->opcode))
 		return false;
 	if (wqe->flags & UROCE_SEND_INLINE)
 		return !is_answered_with_data(wqe->opcode);

@@ -34,6 +34,8 @@ uint32_t uroce_req_reads_of(const struct uroce_qp *qp, uint32_t index);
 /* Whether answer `pkt` of a read of `pkts` ends the request that asked for it. */
 bool uroce_req_read_ends(const struct uroce_qp *qp, uint32_t pkts, uint32_t pkt);
 
+/* Whether there is such a work request. */
+bool uroce_wr_is_known(uint32_t opcode);
 /* Whether a work request is answered with data. */
 bool uroce_wr_is_read(uint8_t opcode);
 bool uroce_wr_is_atomic(uint8_t opcode);
