@@ -373,9 +373,9 @@ struct uroce_recv_wr {
 
 /*
  * Posts up to n send work requests, in order; returns how many were accepted, or the errno of the
- * first: -EINVAL: state RESET, INIT or RTR, unknown opcode or flag, too many segments or inline
- * bytes, over 2^31 bytes, an atomic that is not 8 bytes or not aligned to 8, inline data with a
- * read; -ENOMEM: the queue is full: poll.
+ * first. -EINVAL: state RESET, INIT or RTR; unknown opcode or flag; too many segments or inline
+ * bytes; over 2^31 bytes; an atomic that is not of 8 aligned bytes; inline data with a read or an
+ * atomic. -ENOMEM: the queue is full: poll.
  */
 int uroce_post_send(struct uroce_qp *qp, const struct uroce_send_wr *wr, int n);
 
