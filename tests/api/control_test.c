@@ -143,6 +143,44 @@ static void queue_pairs_check_what_they_are_made_of(void)
 	pair_fini(&pair);
 }
 
+static void no_more_queue_pairs_than_the_device_was_opened_for(void)
+{
+	struct uroce_qp_conf conf = {.max_send_wr = 1, .max_recv_wr = 1};
+	struct uroce_qp *qps[64];
+	int made = 0, err = 0;
+
+	/* The link's devices are opened for 64, and the pair has one. */
+	pair_init(&pair, NULL);
+	conf.send_cq = conf.recv_cq = pair.side[0].cq;
+	while (!err && made < 64) {
+		err = uroce_qp_create(pair.side[0].pd, &conf, &qps[made]);
+		made += !err;
+	}
+	CU_ASSERT_EQUAL(err, -ENOMEM);
+	CU_ASSERT_EQUAL(made, 63);
+	while (made-- > 0)
+		CU_ASSERT_EQUAL(uroce_qp_destroy(qps[made]), 0);
+	pair_fini(&pair);
+}
+
+static void a_psn_may_be_the_last_of_24_bits_and_no_more(void)
+{
+	struct uroce_qp_conf conf = {0};
+	struct uroce_peer peer;
+	struct uroce_qp *qp;
+
+	pair_init(&pair, NULL);
+	conf.send_cq = conf.recv_cq = pair.side[0].cq;
+	CU_ASSERT_EQUAL_FATAL(uroce_qp_create(pair.side[0].pd, &conf, &qp), 0);
+	peer = pair.side[1].local;
+	peer.psn = 0x1000000;
+	CU_ASSERT_EQUAL(uroce_qp_connect(qp, &peer), -EINVAL);
+	peer.psn = 0xffffff;
+	CU_ASSERT_EQUAL(uroce_qp_connect(qp, &peer), 0);
+	CU_ASSERT_EQUAL(uroce_qp_destroy(qp), 0);
+	pair_fini(&pair);
+}
+
 static void a_queue_pair_costs_what_is_published(void)
 {
 	const struct uroce_qp_conf small = {
@@ -420,6 +458,10 @@ int main(void)
 			no_more_regions_than_the_device_was_opened_for},
 		{"queue pairs check what they are made of",
 			queue_pairs_check_what_they_are_made_of},
+		{"no more queue pairs than the device was opened for",
+			no_more_queue_pairs_than_the_device_was_opened_for},
+		{"a PSN may be the last of 24 bits and no more",
+			a_psn_may_be_the_last_of_24_bits_and_no_more},
 		{"a queue pair costs what is published", a_queue_pair_costs_what_is_published},
 		{"destroying with work outstanding leaves nothing",
 			destroying_with_work_outstanding_leaves_nothing},
