@@ -10,29 +10,29 @@
 #include <string.h>
 
 #include "device.h"
-#include "req.h"
+#include "wr.h"
 
 static const uint32_t send_flags =
 	UROCE_SEND_FENCE | UROCE_SEND_SIGNALED | UROCE_SEND_SOLICITED | UROCE_SEND_INLINE;
 
 static int check_send(const struct uroce_qp *qp, const struct uroce_send_wr *wr, uint64_t *bytes)
 {
-	bool atomic = uroce_wr_is_atomic((uint8_t)wr->opcode);
+	const struct uroce_wr_kind *kind = uroce_wr_kind(wr->opcode);
 
 	*bytes = 0;
 	for (uint32_t i = 0; i < wr->num_sge; i++)
 		*bytes += wr->sge[i].len_bytes;
-	if (!uroce_wr_is_known(wr->opcode) || (wr->flags & ~send_flags))
+	if (!uroce_wr_is_for(kind, qp->caps.type) || (wr->flags & ~send_flags))
 		return -EINVAL;
 	if (*bytes > UROCE_MESSAGE_BYTES_MAX)
 		return -EINVAL;
-	if (atomic && (*bytes != 8 || wr->rdma.remote_addr % 8 != 0))
+	if (kind->atomic && (*bytes != 8 || wr->rdma.remote_addr % 8 != 0))
 		return -EINVAL;
 	if (!(wr->flags & UROCE_SEND_INLINE))
 		return wr->num_sge > qp->caps.max_send_sge ? -EINVAL : 0;
 	if (*bytes > qp->caps.max_inline_bytes)
 		return -EINVAL;
-	return atomic || wr->opcode == UROCE_WR_RDMA_READ ? -EINVAL : 0;
+	return kind->has_payload ? 0 : -EINVAL;
 }
 
 static void put_segments(struct uroce_seg *segs, const struct uroce_sge *sge, uint32_t num)

@@ -31,6 +31,7 @@ static uint32_t or_default(uint32_t value, uint32_t fallback)
 static struct uroce_qp_caps caps_of(const struct uroce_qp_conf *conf)
 {
 	return (struct uroce_qp_caps){
+		.type = conf->type ? conf->type : UROCE_QP_RC,
 		.max_send_wr = or_default(conf->max_send_wr, WR_DEFAULT),
 		.max_recv_wr = or_default(conf->max_recv_wr, WR_DEFAULT),
 		.max_send_sge = or_default(conf->max_send_sge, SGE_DEFAULT),

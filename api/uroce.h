@@ -221,10 +221,6 @@ int uroce_cq_arm_event(struct uroce_cq *cq, bool solicited_only);
 
 /* ---- queue pairs ---- */
 
-enum uroce_qp_type {
-	UROCE_QP_RC = 2 /* IBV_QPT_RC */
-};
-
 struct uroce_qp_conf {
 	enum uroce_qp_type type; /* UROCE_QP_RC */
 	struct uroce_cq *send_cq;

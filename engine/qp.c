@@ -20,6 +20,8 @@
 
 int uroce_qp_caps_check(const struct uroce_qp_caps *caps)
 {
+	if (caps->type < UROCE_QP_RC || caps->type > UROCE_QP_UD)
+		return -EINVAL;
 	if (caps->max_send_wr < 1 || caps->max_send_wr > UROCE_WR_MAX)
 		return -EINVAL;
 	if (caps->max_recv_wr < 1 || caps->max_recv_wr > UROCE_WR_MAX)
@@ -104,32 +106,76 @@ struct uroce_qp *uroce_qp_init(void *memory, const struct uroce_qp_caps *caps)
 
 #define A(name) UROCE_QP_ATTR_##name
 
-/* InfiniBand table 91, for reliable connections. */
+enum {
+	RC = 1 << UROCE_QP_RC,
+	UC = 1 << UROCE_QP_UC,
+	UD = 1 << UROCE_QP_UD
+};
+
+/* InfiniBand table 91: for which types, from, to, attributes required, attributes allowed. */
+// clang-format off
 static const struct edge {
+	uint32_t types;
 	enum uroce_qp_state from, to;
 	uint32_t required, optional;
 } edges[] = {
-	{UROCE_QP_RESET, UROCE_QP_INIT, A(PKEY_INDEX) | A(PORT) | A(ACCESS_FLAGS), 0},
-	{UROCE_QP_INIT, UROCE_QP_INIT, 0, A(PKEY_INDEX) | A(PORT) | A(ACCESS_FLAGS)},
-	{UROCE_QP_INIT, UROCE_QP_RTR,
+	{RC | UC, UROCE_QP_RESET, UROCE_QP_INIT,
+		A(PKEY_INDEX) | A(PORT) | A(ACCESS_FLAGS), 0},
+	{UD, UROCE_QP_RESET, UROCE_QP_INIT,
+		A(PKEY_INDEX) | A(PORT) | A(QKEY), 0},
+	{RC | UC, UROCE_QP_INIT, UROCE_QP_INIT,
+		0, A(PKEY_INDEX) | A(PORT) | A(ACCESS_FLAGS)},
+	{UD, UROCE_QP_INIT, UROCE_QP_INIT,
+		0, A(PKEY_INDEX) | A(PORT) | A(QKEY)},
+	{RC, UROCE_QP_INIT, UROCE_QP_RTR,
 		A(AV) | A(PATH_MTU) | A(DEST_QPN) | A(RQ_PSN) | A(MAX_DEST_RD_ATOMIC) |
 			A(MIN_RNR_TIMER),
 		A(PKEY_INDEX) | A(ACCESS_FLAGS)},
-	{UROCE_QP_RTR, UROCE_QP_RTS,
+	{UC, UROCE_QP_INIT, UROCE_QP_RTR,
+		A(AV) | A(PATH_MTU) | A(DEST_QPN) | A(RQ_PSN),
+		A(PKEY_INDEX) | A(ACCESS_FLAGS)},
+	{UD, UROCE_QP_INIT, UROCE_QP_RTR,
+		0, A(PKEY_INDEX) | A(QKEY)},
+	{RC, UROCE_QP_RTR, UROCE_QP_RTS,
 		A(SQ_PSN) | A(TIMEOUT) | A(RETRY_CNT) | A(RNR_RETRY) | A(MAX_RD_ATOMIC),
 		A(CUR_STATE) | A(ACCESS_FLAGS) | A(MIN_RNR_TIMER)},
-	{UROCE_QP_RTS, UROCE_QP_RTS, 0, A(CUR_STATE) | A(ACCESS_FLAGS) | A(MIN_RNR_TIMER)},
-	{UROCE_QP_RTS, UROCE_QP_SQD, 0, A(EN_SQD_ASYNC_NOTIFY)},
-	{UROCE_QP_SQD, UROCE_QP_SQD, 0,
-		A(PKEY_INDEX) | A(PORT) | A(AV) | A(TIMEOUT) | A(RETRY_CNT) | A(RNR_RETRY) |
+	{UC, UROCE_QP_RTR, UROCE_QP_RTS,
+		A(SQ_PSN), A(CUR_STATE) | A(ACCESS_FLAGS)},
+	{UD, UROCE_QP_RTR, UROCE_QP_RTS,
+		A(SQ_PSN), A(CUR_STATE) | A(QKEY)},
+	{RC, UROCE_QP_RTS, UROCE_QP_RTS,
+		0, A(CUR_STATE) | A(ACCESS_FLAGS) | A(MIN_RNR_TIMER)},
+	{UC, UROCE_QP_RTS, UROCE_QP_RTS,
+		0, A(CUR_STATE) | A(ACCESS_FLAGS)},
+	{UD, UROCE_QP_RTS, UROCE_QP_RTS,
+		0, A(CUR_STATE) | A(QKEY)},
+	{RC | UC | UD, UROCE_QP_RTS, UROCE_QP_SQD,
+		0, A(EN_SQD_ASYNC_NOTIFY)},
+	{RC, UROCE_QP_SQD, UROCE_QP_SQD,
+		0, A(PKEY_INDEX) | A(PORT) | A(AV) | A(TIMEOUT) | A(RETRY_CNT) | A(RNR_RETRY) |
 			A(MAX_RD_ATOMIC) | A(ACCESS_FLAGS) | A(MIN_RNR_TIMER)},
-	{UROCE_QP_SQD, UROCE_QP_RTS, 0, A(CUR_STATE) | A(ACCESS_FLAGS) | A(MIN_RNR_TIMER)},
+	{UC, UROCE_QP_SQD, UROCE_QP_SQD,
+		0, A(PKEY_INDEX) | A(PORT) | A(AV) | A(ACCESS_FLAGS)},
+	{UD, UROCE_QP_SQD, UROCE_QP_SQD,
+		0, A(PKEY_INDEX) | A(QKEY)},
+	{RC, UROCE_QP_SQD, UROCE_QP_RTS,
+		0, A(CUR_STATE) | A(ACCESS_FLAGS) | A(MIN_RNR_TIMER)},
+	{UC, UROCE_QP_SQD, UROCE_QP_RTS,
+		0, A(CUR_STATE) | A(ACCESS_FLAGS)},
+	{UD, UROCE_QP_SQD, UROCE_QP_RTS,
+		0, A(CUR_STATE) | A(QKEY)},
+	{UC, UROCE_QP_SQE, UROCE_QP_RTS,
+		0, A(CUR_STATE) | A(ACCESS_FLAGS)},
+	{UD, UROCE_QP_SQE, UROCE_QP_RTS,
+		0, A(CUR_STATE) | A(QKEY)},
 };
+// clang-format on
 
-static const struct edge *find_edge(enum uroce_qp_state from, enum uroce_qp_state to)
+static const struct edge *find_edge(
+	enum uroce_qp_type type, enum uroce_qp_state from, enum uroce_qp_state to)
 {
 	for (size_t i = 0; i < sizeof(edges) / sizeof(edges[0]); i++)
-		if (edges[i].from == from && edges[i].to == to)
+		if ((edges[i].types >> type & 1) && edges[i].from == from && edges[i].to == to)
 			return &edges[i];
 	return NULL;
 }
@@ -148,7 +194,7 @@ static int check_edge(const struct uroce_qp *qp, const struct uroce_qp_attr *att
 				(to == UROCE_QP_ERR && qp->state == UROCE_QP_RESET)
 			? -EINVAL
 			: 0;
-	edge = find_edge(qp->state, to);
+	edge = find_edge(qp->caps.type, qp->state, to);
 	if (!edge)
 		return -EINVAL;
 	if ((rest & edge->required) != edge->required)
@@ -159,7 +205,7 @@ static int check_edge(const struct uroce_qp *qp, const struct uroce_qp_attr *att
 static int check_values(const struct uroce_qp *qp, const struct uroce_qp_attr *attr, uint32_t mask)
 {
 	const uint32_t rights = UROCE_ACCESS_LOCAL_WRITE | UROCE_ACCESS_REMOTE_WRITE |
-		UROCE_ACCESS_REMOTE_READ | UROCE_ACCESS_REMOTE_ATOMIC;
+		UROCE_ACCESS_REMOTE_READ | UROCE_ACCESS_REMOTE_ATOMIC | UROCE_ACCESS_FLUSH_GLOBAL;
 	uint32_t mtu = attr->path_mtu_bytes;
 
 	if ((mask & A(ACCESS_FLAGS)) && (attr->access & ~rights))
@@ -224,6 +270,8 @@ static void set_values(struct uroce_qp *qp, const struct uroce_qp_attr *attr, ui
 		now->rq_psn = attr->rq_psn;
 	if (mask & A(SQ_PSN))
 		now->sq_psn = attr->sq_psn;
+	if (mask & A(QKEY))
+		now->qkey = attr->qkey;
 	if (mask & A(RETRY_CNT))
 		now->retry_cnt = attr->retry_cnt;
 	if (mask & A(RNR_RETRY))
@@ -318,6 +366,9 @@ int uroce_qp_change(struct uroce_core *core, struct uroce_qp *qp, const struct u
 	set_values(qp, attr, mask);
 	if (!(mask & A(STATE)))
 		return 0;
+	/* What was wrong with the send queue is over. */
+	if (qp->state == UROCE_QP_SQE)
+		qp->report.cause = UROCE_CAUSE_NONE;
 	qp->state = attr->state;
 	enter(core, qp, mask);
 	return 0;
@@ -346,7 +397,8 @@ static void flush_recvs(struct uroce_core *core, struct uroce_qp *qp)
 		uroce_qp_complete_recv(core, qp,
 			&(struct uroce_cqe){
 				.status = UROCE_STATUS_WR_FLUSH_ERR, .opcode = UROCE_WC_RECV});
-	while (uroce_qp_take_recv(qp))
+	/* Those of a shared queue are for other queue pairs. */
+	while (!qp->srq && uroce_qp_take_recv(core, qp))
 		uroce_qp_complete_recv(core, qp,
 			&(struct uroce_cqe){
 				.status = UROCE_STATUS_WR_FLUSH_ERR, .opcode = UROCE_WC_RECV});
@@ -356,7 +408,21 @@ void uroce_qp_flush(struct uroce_core *core, struct uroce_qp *qp)
 {
 	uroce_req_pull(qp);
 	uroce_comp_flush(core, qp);
-	flush_recvs(core, qp);
+	if (qp->state == UROCE_QP_ERR)
+		flush_recvs(core, qp);
+}
+
+void uroce_qp_enter_sqe(struct uroce_core *core, struct uroce_qp *qp, uint64_t now_ns)
+{
+	uroce_trace_push(
+		&core->trace, now_ns, UROCE_TRACE_STATE, qp->qpn, 0, UROCE_QP_SQE, qp->state);
+	qp->state = UROCE_QP_SQE;
+	qp->req.failed = false;
+	uroce_timer_cancel(&qp->comp.timer);
+	uroce_ready_remove(&core->ready, &qp->requests);
+	uroce_qp_flush(core, qp);
+	/* PSNs of a message that was broken off are not waited for. */
+	qp->req.psn_una = qp->req.psn_high = qp->req.psn_next;
 }
 
 void uroce_qp_enter_error(struct uroce_core *core, struct uroce_qp *qp, uint64_t now_ns)
@@ -420,12 +486,23 @@ void uroce_qp_complete(struct uroce_core *core, struct uroce_qp *qp, struct uroc
 		notify_cq(core, cq, UROCE_EVENT_CQ_FIRED);
 }
 
-bool uroce_qp_take_recv(struct uroce_qp *qp)
+static bool take_shared_recv(struct uroce_core *core, struct uroce_qp *qp)
+{
+	bool limit_reached;
+
+	if (!uroce_srq_pop(qp->srq, qp->recv, &limit_reached))
+		return false;
+	if (limit_reached &&
+		!uroce_events_push(&core->events,
+			(struct uroce_core_event){
+				.type = UROCE_EVENT_SRQ_LIMIT_REACHED, .srq = qp->srq}))
+		uroce_count(core, events_lost);
+	return true;
+}
+
+static bool take_own_recv(struct uroce_qp *qp)
 {
 	const struct uroce_recv_wqe *shared;
-	struct uroce_recv_wqe *recv = qp->recv;
-	const struct uroce_seg *segs = uroce_recv_wqe_segs(recv);
-	uint64_t bytes = 0;
 	uint32_t posted;
 
 	/* More than the queue holds is an application writing where it must not. */
@@ -433,16 +510,29 @@ bool uroce_qp_take_recv(struct uroce_qp *qp)
 	if (posted == 0 || posted > qp->recv_ring.limit)
 		return false;
 	shared = uroce_ring_entry(&qp->recv_ring, qp->resp.recv_next++);
-	memcpy(recv, shared, sizeof(*recv));
-	qp->resp.has_recv = true;
-	if (recv->num_segs > qp->caps.max_recv_sge) {
-		recv->bytes = UINT32_MAX;
+	*qp->recv = *shared;
+	if (qp->recv->num_segs <= qp->caps.max_recv_sge)
+		memcpy(qp->recv + 1, shared + 1, qp->recv->num_segs * sizeof(struct uroce_seg));
+	return true;
+}
+
+bool uroce_qp_take_recv(struct uroce_core *core, struct uroce_qp *qp)
+{
+	const struct uroce_seg *segs = uroce_recv_wqe_segs(qp->recv);
+	uint64_t bytes = 0;
+
+	if (qp->resp.has_recv)
 		return true;
-	}
-	memcpy(recv + 1, shared + 1, recv->num_segs * sizeof(struct uroce_seg));
-	for (uint32_t i = 0; i < recv->num_segs; i++)
-		bytes += segs[i].bytes;
-	recv->bytes = bytes > UINT32_MAX ? UINT32_MAX : (uint32_t)bytes;
+	if (!(qp->srq ? take_shared_recv(core, qp) : take_own_recv(qp)))
+		return false;
+	qp->resp.has_recv = true;
+	/* One with too many segments takes any message, and fails with it. */
+	if (qp->recv->num_segs > qp->caps.max_recv_sge)
+		bytes = UINT32_MAX;
+	else
+		for (uint32_t i = 0; i < qp->recv->num_segs; i++)
+			bytes += segs[i].bytes;
+	qp->recv->bytes = bytes > UINT32_MAX ? UINT32_MAX : (uint32_t)bytes;
 	return true;
 }
 
@@ -453,7 +543,8 @@ void uroce_qp_complete_recv(
 
 	cqe.wr_id = qp->recv->wr_id;
 	cqe.qpn = qp->qpn;
-	cqe.src_qpn = qp->attr.dest_qpn;
+	if (qp->caps.type != UROCE_QP_UD)
+		cqe.src_qpn = qp->attr.dest_qpn;
 	cqe.queue = &qp->recv_ring;
 	cqe.queue_head = qp->resp.recv_next;
 	qp->resp.has_recv = false;

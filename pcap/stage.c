@@ -100,7 +100,8 @@ static int connect_qp(struct uroce_stage *stage, const struct uroce_stage_conf *
 
 int uroce_stage_init(struct uroce_stage *stage, const struct uroce_stage_conf *conf)
 {
-	const struct uroce_qp_caps caps = {.max_send_wr = UROCE_STAGE_WR,
+	const struct uroce_qp_caps caps = {.type = UROCE_QP_RC,
+		.max_send_wr = UROCE_STAGE_WR,
 		.max_recv_wr = UROCE_STAGE_WR,
 		.max_send_sge = 1,
 		.max_recv_sge = 1,
