@@ -105,6 +105,18 @@ static int tell_workers(const struct uroce_ah *ah, enum uroce_cmd_kind kind)
 	return err;
 }
 
+/* A handle that nobody has, and a worker may still look at: kept until the device is closed. */
+static void lose(struct uroce_ah *ah)
+{
+	struct uroce_device *dev = ah->pd->dev;
+
+	pthread_mutex_lock(&dev->lock);
+	ah->pd->users--;
+	ah->lost_next = dev->lost_ahs;
+	dev->lost_ahs = ah;
+	pthread_mutex_unlock(&dev->lock);
+}
+
 int uroce_ah_create(struct uroce_pd *pd, const struct uroce_ah_conf *conf, struct uroce_ah **out)
 {
 	struct uroce_ah *ah;
@@ -135,7 +147,21 @@ int uroce_ah_create(struct uroce_pd *pd, const struct uroce_ah_conf *conf, struc
 	/* A worker that knows it already must forget it before its path goes. */
 	if (tell_workers(ah, UROCE_CMD_AH_CLEAR) == 0)
 		release_paths(ah);
+	else
+		lose(ah);
 	return err;
+}
+
+void uroce_ah_free_lost(struct uroce_device *dev)
+{
+	while (dev->lost_ahs) {
+		struct uroce_ah *ah = dev->lost_ahs;
+
+		dev->lost_ahs = ah->lost_next;
+		for (unsigned int i = 0; i < dev->num_workers; i++)
+			uroce_path_release(ah->paths[i]);
+		free(ah);
+	}
 }
 
 int uroce_ah_create_from_wc(
@@ -178,7 +204,7 @@ static struct group_entry **find_entry(
 	return link;
 }
 
-/* Frees a membership; false: others of the group are left. The lock is held. */
+/* Frees a membership; true: it was the last of its group. The lock is held. */
 static bool remove_entry(struct uroce_device *dev, struct group_entry **link)
 {
 	struct group_entry *entry = *link;
@@ -235,10 +261,12 @@ static int add_entry(struct uroce_qp *qp, uint32_t addr, struct group_entry **ou
 /* Takes a membership off the list and, if it was the last, the group from the workers. */
 static void drop_entry(struct uroce_device *dev, const struct uroce_qp *qp, uint32_t addr)
 {
+	struct group_entry **link;
 	bool last;
 
 	pthread_mutex_lock(&dev->lock);
-	last = remove_entry(dev, find_entry(dev, qp, addr));
+	link = find_entry(dev, qp, addr);
+	last = *link && remove_entry(dev, link);
 	pthread_mutex_unlock(&dev->lock);
 	/* A worker that cannot be told keeps on taking frames that nobody is a member for. */
 	if (last)

@@ -83,6 +83,7 @@ static void free_device(struct uroce_device *dev)
 {
 	for (unsigned int i = 0; dev->workers && i < dev->conf.num_workers; i++)
 		uroce_worker_fini(&dev->workers[i]);
+	uroce_ah_free_lost(dev);
 	uroce_path_free_all(dev);
 	if (dev->event_fd >= 0)
 		close(dev->event_fd);

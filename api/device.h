@@ -67,6 +67,7 @@ struct uroce_ah {
 	struct uroce_ah_conf conf;
 	uint32_t number;
 	struct path_entry *paths[UROCE_WORKERS_MAX];
+	struct uroce_ah *lost_next;
 };
 
 /* A queue pair's membership of a multicast group. */
@@ -99,6 +100,7 @@ struct uroce_device {
 	struct path_entry *paths;
 	struct neighbour *neighbours;
 	uint32_t *ah_numbers; /* by slot: the last one used, and whether it is in use in bit 31 */
+	struct uroce_ah *lost_ahs; /* that a worker which does not poll may still know */
 	struct group_entry *groups;
 	_Atomic int event_fd; /* -1: nobody asked for it */
 	uint32_t num_pds, num_cqs, num_qps, num_channels, next_pd;
@@ -185,6 +187,9 @@ void uroce_fd_raise(int fd);
 void uroce_fd_drain(int fd);
 
 /* ---- ah.c ---- */
+
+/* Frees what no worker uses any more. */
+void uroce_ah_free_lost(struct uroce_device *dev);
 
 /* Frees the memberships of a queue pair that is destroyed. */
 void uroce_group_forget(struct uroce_device *dev, const struct uroce_qp *qp);

@@ -173,7 +173,7 @@ static void forward_events(struct uroce_worker *worker)
 	while (uroce_core_events(&worker->core, &event, 1) == 1) {
 		struct cq_shell *shell = event.cq ? event.cq->owner : NULL;
 
-		if (event.type == UROCE_EVENT_CQ_FIRED && shell->channel)
+		if (event.type == UROCE_EVENT_CQ_FIRED && shell && shell->channel)
 			uroce_channel_fire(shell);
 		else
 			push_event(worker,

@@ -14,6 +14,7 @@
 #include "build.h"
 #include "comp.h"
 #include "dgram.h"
+#include "qp_state.h"
 #include "req.h"
 #include "resp.h"
 

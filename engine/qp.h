@@ -223,14 +223,6 @@ struct uroce_qp *uroce_qp_init(void *memory, const struct uroce_qp_caps *caps);
 int uroce_qp_caps_check(const struct uroce_qp_caps *caps);
 
 /*
- * Changes state and attributes (InfiniBand 10.3.1, 11.2.5.2). Core's thread.
- * -EINVAL: the edge does not exist, an attribute is missing or not allowed on it, or a value is
- * out of range: then nothing has changed.
- */
-int uroce_qp_change(struct uroce_core *core, struct uroce_qp *qp, const struct uroce_qp_attr *attr,
-	uint32_t mask, uint64_t now_ns);
-
-/*
  * To ERR: completes what is outstanding, in order, with WR_FLUSH_ERR. Nothing if it is there
  * already. The cause must be in the report before.
  */

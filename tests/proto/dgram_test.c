@@ -9,9 +9,10 @@
 #include "drill.h"
 
 enum {
-	QKEY = 0x11111111,
-	GROUP = 0xe0000105, /* 224.0.1.5 */
+	QKEY = 0x11111111
 };
+
+#define GROUP 0xe0000105u /* 224.0.1.5 */
 
 #define GROUP_MAC "dst 0xe0000105 dmac 0x01005e000105 qp 0xffffff"
 
