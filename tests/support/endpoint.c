@@ -169,9 +169,9 @@ void endpoint_connect(struct endpoint *ep, uint32_t peer_qpn)
 			     UROCE_QP_ATTR_MAX_RD_ATOMIC) == 0);
 }
 
-bool endpoint_post_send(struct endpoint *ep, const struct endpoint_wr *wr)
+bool endpoint_post_send_to(const struct endpoint_to *to, const struct endpoint_wr *wr)
 {
-	struct uroce_send_wqe *wqe = uroce_ring_reserve(&ep->qp->send_ring);
+	struct uroce_send_wqe *wqe = uroce_ring_reserve(&to->qp->send_ring);
 
 	if (!wqe)
 		return false;
@@ -186,34 +186,54 @@ bool endpoint_post_send(struct endpoint *ep, const struct endpoint_wr *wr)
 		.swap = wr->swap};
 	if (wr->flags & UROCE_SEND_INLINE) {
 		wqe->bytes = wr->segs[0].bytes;
-		memcpy(uroce_send_wqe_inline(wqe), ep->mem + wr->segs[0].offset, wqe->bytes);
+		memcpy(uroce_send_wqe_inline(wqe), to->mem + wr->segs[0].offset, wqe->bytes);
 	} else {
 		for (uint32_t i = 0; i < wr->num_segs; i++)
 			uroce_send_wqe_segs(wqe)[i] =
-				(struct uroce_seg){(uintptr_t)(ep->mem + wr->segs[i].offset),
-					wr->segs[i].bytes, wr->lkey ? wr->lkey : ep->key};
+				(struct uroce_seg){(uintptr_t)(to->mem + wr->segs[i].offset),
+					wr->segs[i].bytes, wr->lkey ? wr->lkey : to->key};
 	}
-	uroce_ring_advance(&ep->qp->send_ring);
-	uroce_ring_publish_seq(&ep->qp->send_ring);
-	uroce_bell_ring(&ep->core.bells, &ep->qp->bell);
+	uroce_ring_advance(&to->qp->send_ring);
+	uroce_ring_publish_seq(&to->qp->send_ring);
+	uroce_bell_ring(&to->core->bells, &to->qp->bell);
 	return true;
 }
 
-bool endpoint_post_recv(struct endpoint *ep, uint64_t wr_id, size_t offset, uint32_t bytes)
+bool endpoint_post_recv_to(
+	const struct endpoint_to *to, uint64_t wr_id, size_t offset, uint32_t bytes)
 {
-	struct uroce_recv_wqe *wqe = uroce_ring_reserve(&ep->qp->recv_ring);
+	struct uroce_recv_wqe *wqe = uroce_ring_reserve(&to->qp->recv_ring);
 
 	if (!wqe)
 		return false;
 	*wqe = (struct uroce_recv_wqe){.wr_id = wr_id, .num_segs = bytes ? 1 : 0, .bytes = bytes};
 	if (bytes)
 		uroce_recv_wqe_segs(wqe)[0] =
-			(struct uroce_seg){(uintptr_t)(ep->mem + offset), bytes, ep->key};
-	uroce_ring_advance(&ep->qp->recv_ring);
-	uroce_ring_publish_seq(&ep->qp->recv_ring);
-	if (atomic_load(&ep->qp->in_error))
-		uroce_bell_ring(&ep->core.bells, &ep->qp->bell);
+			(struct uroce_seg){(uintptr_t)(to->mem + offset), bytes, to->key};
+	uroce_ring_advance(&to->qp->recv_ring);
+	uroce_ring_publish_seq(&to->qp->recv_ring);
+	if (atomic_load(&to->qp->in_error))
+		uroce_bell_ring(&to->core->bells, &to->qp->bell);
 	return true;
+}
+
+static struct endpoint_to own_qp(struct endpoint *ep)
+{
+	return (struct endpoint_to){&ep->core, ep->qp, ep->mem, ep->key};
+}
+
+bool endpoint_post_send(struct endpoint *ep, const struct endpoint_wr *wr)
+{
+	struct endpoint_to to = own_qp(ep);
+
+	return endpoint_post_send_to(&to, wr);
+}
+
+bool endpoint_post_recv(struct endpoint *ep, uint64_t wr_id, size_t offset, uint32_t bytes)
+{
+	struct endpoint_to to = own_qp(ep);
+
+	return endpoint_post_recv_to(&to, wr_id, offset, bytes);
 }
 
 uint32_t endpoint_poll(struct endpoint *ep, struct uroce_cqe *cqes, uint32_t n)
