@@ -64,7 +64,7 @@ struct node_qp_conf node_qp_defaults(uint32_t peer_node, uint32_t peer_qp)
 
 static void init_core(struct node *node)
 {
-	uint32_t log2 = 1;
+	uint32_t log2 = 5;
 	struct uroce_core_conf conf = {
 		.mrs = &node->mrs,
 		.qptable = &node->qptable,
