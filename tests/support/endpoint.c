@@ -227,9 +227,9 @@ static void put_rest(struct uroce_send_wqe *wqe, const struct endpoint_wr *wr)
 		wqe->ptr = (uintptr_t)wr->change.ptr;
 }
 
-bool endpoint_post_send(struct endpoint *ep, const struct endpoint_wr *wr)
+bool endpoint_post_send_to(const struct endpoint_to *to, const struct endpoint_wr *wr)
 {
-	struct uroce_send_wqe *wqe = uroce_ring_reserve(&ep->qp->send_ring);
+	struct uroce_send_wqe *wqe = uroce_ring_reserve(&to->qp->send_ring);
 
 	if (!wqe)
 		return false;
@@ -244,38 +244,58 @@ bool endpoint_post_send(struct endpoint *ep, const struct endpoint_wr *wr)
 		.swap = wr->swap};
 	if (wr->flags & UROCE_SEND_INLINE) {
 		wqe->bytes = wr->segs[0].bytes;
-		memcpy(uroce_send_wqe_inline(wqe), ep->mem + wr->segs[0].offset, wqe->bytes);
+		memcpy(uroce_send_wqe_inline(wqe), to->mem + wr->segs[0].offset, wqe->bytes);
 	} else {
 		for (uint32_t i = 0; i < wr->num_segs; i++)
 			uroce_send_wqe_segs(wqe)[i] =
-				(struct uroce_seg){(uintptr_t)(ep->mem + wr->segs[i].offset),
-					wr->segs[i].bytes, wr->lkey ? wr->lkey : ep->key};
+				(struct uroce_seg){(uintptr_t)(to->mem + wr->segs[i].offset),
+					wr->segs[i].bytes, wr->lkey ? wr->lkey : to->key};
 	}
 	put_rest(wqe, wr);
-	uroce_ring_advance(&ep->qp->send_ring);
-	uroce_ring_publish_seq(&ep->qp->send_ring);
-	uroce_bell_ring(&ep->core.bells, &ep->qp->bell);
+	uroce_ring_advance(&to->qp->send_ring);
+	uroce_ring_publish_seq(&to->qp->send_ring);
+	uroce_bell_ring(&to->core->bells, &to->qp->bell);
 	return true;
 }
 
-bool endpoint_post_recv(struct endpoint *ep, uint64_t wr_id, size_t offset, uint32_t bytes)
+bool endpoint_post_recv_to(
+	const struct endpoint_to *to, uint64_t wr_id, size_t offset, uint32_t bytes)
 {
-	const struct uroce_seg seg = {(uintptr_t)(ep->mem + offset), bytes, ep->key};
+	const struct uroce_seg seg = {(uintptr_t)(to->mem + offset), bytes, to->key};
 	struct uroce_recv_wqe *wqe;
 
-	if (ep->srq)
-		return uroce_srq_post(ep->srq, wr_id, &seg, bytes ? 1 : 0);
-	wqe = uroce_ring_reserve(&ep->qp->recv_ring);
+	if (to->qp->srq)
+		return uroce_srq_post(to->qp->srq, wr_id, &seg, bytes ? 1 : 0);
+	wqe = uroce_ring_reserve(&to->qp->recv_ring);
 	if (!wqe)
 		return false;
 	*wqe = (struct uroce_recv_wqe){.wr_id = wr_id, .num_segs = bytes ? 1 : 0, .bytes = bytes};
 	if (bytes)
 		uroce_recv_wqe_segs(wqe)[0] = seg;
-	uroce_ring_advance(&ep->qp->recv_ring);
-	uroce_ring_publish_seq(&ep->qp->recv_ring);
-	if (atomic_load(&ep->qp->in_error))
-		uroce_bell_ring(&ep->core.bells, &ep->qp->bell);
+	uroce_ring_advance(&to->qp->recv_ring);
+	uroce_ring_publish_seq(&to->qp->recv_ring);
+	if (atomic_load(&to->qp->in_error))
+		uroce_bell_ring(&to->core->bells, &to->qp->bell);
 	return true;
+}
+
+static struct endpoint_to own_qp(struct endpoint *ep)
+{
+	return (struct endpoint_to){&ep->core, ep->qp, ep->mem, ep->key};
+}
+
+bool endpoint_post_send(struct endpoint *ep, const struct endpoint_wr *wr)
+{
+	struct endpoint_to to = own_qp(ep);
+
+	return endpoint_post_send_to(&to, wr);
+}
+
+bool endpoint_post_recv(struct endpoint *ep, uint64_t wr_id, size_t offset, uint32_t bytes)
+{
+	struct endpoint_to to = own_qp(ep);
+
+	return endpoint_post_recv_to(&to, wr_id, offset, bytes);
 }
 
 uint32_t endpoint_poll(struct endpoint *ep, struct uroce_cqe *cqes, uint32_t n)

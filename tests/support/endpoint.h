@@ -103,6 +103,17 @@ struct endpoint_wr {
 /* Posts and rings; false when the queue is full. */
 bool endpoint_post_send(struct endpoint *ep, const struct endpoint_wr *wr);
 bool endpoint_post_recv(struct endpoint *ep, uint64_t wr_id, size_t offset, uint32_t bytes);
+/* The same for any queue pair of any core: offsets are into mem, whose key is key. */
+struct endpoint_to {
+	struct uroce_core *core;
+	struct uroce_qp *qp;
+	uint8_t *mem;
+	uint32_t key;
+};
+bool endpoint_post_send_to(const struct endpoint_to *to, const struct endpoint_wr *wr);
+bool endpoint_post_recv_to(
+	const struct endpoint_to *to, uint64_t wr_id, size_t offset, uint32_t bytes);
+
 uint32_t endpoint_poll(struct endpoint *ep, struct uroce_cqe *cqes, uint32_t n);
 
 /* A region of its own inside ep->mem. */
