@@ -38,13 +38,13 @@ static void *allocate(size_t bytes)
 struct node_qp_conf node_qp_defaults(uint32_t peer_node, uint32_t peer_qp)
 {
 	return (struct node_qp_conf){
-		.service = NODE_RC,
 		.peer_node = peer_node,
 		.peer_qp = peer_qp,
 		.mtu_bytes = 1024,
 		.sq_psn = 0x10,
 		.rq_psn = 0x10,
-		.caps = {.max_send_wr = 64,
+		.caps = {.type = UROCE_QP_RC,
+			.max_send_wr = 64,
 			.max_recv_wr = 64,
 			.max_send_sge = 16,
 			.max_recv_sge = 16,
@@ -64,7 +64,7 @@ struct node_qp_conf node_qp_defaults(uint32_t peer_node, uint32_t peer_qp)
 
 static void init_core(struct node *node)
 {
-	uint32_t log2 = 5;
+	uint32_t log2 = 5, ahs = uroce_ring_round_up(node->num_qps + 1);
 	struct uroce_core_conf conf = {
 		.mrs = &node->mrs,
 		.qptable = &node->qptable,
@@ -74,13 +74,17 @@ static void init_core(struct node *node)
 		.trace = node->trace,
 		.num_trace = NODE_TRACE,
 		.local = {.num_addrs = 1, .addrs = {node->ip}},
+		.num_ahs = ahs,
+		.mtu_bytes = NODE_MTU,
 	};
 
 	while ((1u << log2) < 2 * node->num_qps)
 		log2++;
 	node->qp_slots = allocate(sizeof(node->qp_slots[0]) << log2);
 	node->timers = allocate(sizeof(node->timers[0]) * (node->num_qps + 1));
+	node->ahs = allocate(sizeof(node->ahs[0]) * ahs);
 	conf.timer_heap = node->timers;
+	conf.ahs = node->ahs;
 	memcpy(conf.local.mac, node->mac, sizeof(node->mac));
 	uroce_mr_table_init(&node->mrs, node->mr_slots, NODE_MRS);
 	uroce_qptable_init(&node->qptable, node->qp_slots, log2, node->number + 1);
@@ -109,8 +113,6 @@ static void init_qp(struct node *node, struct node_qp *qp, const struct node_qp_
 		.send_cq = node->cqs[conf->send_cq],
 		.recv_cq = node->cqs[conf->recv_cq]};
 
-	/* The engine's only one so far. */
-	MUST(conf->service == NODE_RC);
 	qp->conf = *conf;
 	MUST(uroce_qp_caps_check(&conf->caps) == 0);
 	cmd.qp = uroce_qp_init(allocate(uroce_qp_bytes(&conf->caps)), &conf->caps);
@@ -153,6 +155,7 @@ void node_fini(struct node *node)
 	free(node->qps);
 	free(node->qp_slots);
 	free(node->timers);
+	free(node->ahs);
 	free(node->mem);
 }
 
@@ -165,9 +168,19 @@ static void change(struct node *node, struct node_qp *qp, const struct uroce_qp_
 	MUST(uroce_core_ctrl(&node->core, &cmd, now_ns) == 0);
 }
 
+/* The address handle that datagrams of this queue pair go by. */
+static void set_handle(struct node *node, uint32_t index)
+{
+	struct uroce_cmd cmd = {.kind = UROCE_CMD_AH_SET,
+		.ah = {.number = index + 1, .pd = PD, .path = &node->qps[index].path}};
+
+	MUST(uroce_core_ctrl(&node->core, &cmd, 0) == 0);
+}
+
 void node_connect(struct node *node, uint32_t index, const struct node *peer, uint64_t now_ns)
 {
 	struct node_qp *qp = &node->qps[index];
+	const struct endpoint_steps steps = endpoint_steps_of(qp->conf.caps.type);
 	struct uroce_qp_attr attr = qp->conf.attr;
 
 	attr.state = UROCE_QP_RESET;
@@ -179,26 +192,17 @@ void node_connect(struct node *node, uint32_t index, const struct node *peer, ui
 	attr.access = qp->conf.access;
 	attr.path = &qp->path;
 	attr.path_mtu_bytes = qp->conf.mtu_bytes;
-	attr.dest_qpn = peer->qps[qp->conf.peer_qp].qp->qpn;
+	attr.dest_qpn = qp->peer_qpn = peer->qps[qp->conf.peer_qp].qp->qpn;
 	attr.rq_psn = qp->conf.rq_psn;
 	attr.sq_psn = qp->conf.sq_psn;
+	attr.qkey = NODE_QKEY;
 	attr.state = UROCE_QP_INIT;
-	change(node, qp, &attr,
-		UROCE_QP_ATTR_STATE | UROCE_QP_ATTR_PKEY_INDEX | UROCE_QP_ATTR_PORT |
-			UROCE_QP_ATTR_ACCESS_FLAGS,
-		now_ns);
+	change(node, qp, &attr, steps.init, now_ns);
 	attr.state = UROCE_QP_RTR;
-	change(node, qp, &attr,
-		UROCE_QP_ATTR_STATE | UROCE_QP_ATTR_AV | UROCE_QP_ATTR_PATH_MTU |
-			UROCE_QP_ATTR_DEST_QPN | UROCE_QP_ATTR_RQ_PSN |
-			UROCE_QP_ATTR_MAX_DEST_RD_ATOMIC | UROCE_QP_ATTR_MIN_RNR_TIMER,
-		now_ns);
+	change(node, qp, &attr, steps.rtr, now_ns);
 	attr.state = UROCE_QP_RTS;
-	change(node, qp, &attr,
-		UROCE_QP_ATTR_STATE | UROCE_QP_ATTR_SQ_PSN | UROCE_QP_ATTR_TIMEOUT |
-			UROCE_QP_ATTR_RETRY_CNT | UROCE_QP_ATTR_RNR_RETRY |
-			UROCE_QP_ATTR_MAX_RD_ATOMIC,
-		now_ns);
+	change(node, qp, &attr, steps.rts, now_ns);
+	set_handle(node, index);
 }
 
 static struct endpoint_to to_qp(struct node *node, uint32_t qp)
@@ -209,8 +213,14 @@ static struct endpoint_to to_qp(struct node *node, uint32_t qp)
 bool node_post_send(struct node *node, uint32_t qp, const struct endpoint_wr *wr)
 {
 	struct endpoint_to to = to_qp(node, qp);
+	struct endpoint_wr datagram = *wr;
 
-	return endpoint_post_send_to(&to, wr);
+	if (node->qps[qp].conf.caps.type != UROCE_QP_UD)
+		return endpoint_post_send_to(&to, wr);
+	datagram.ah = qp + 1;
+	datagram.remote_qpn = node->qps[qp].peer_qpn;
+	datagram.remote_qkey = NODE_QKEY;
+	return endpoint_post_send_to(&to, &datagram);
 }
 
 bool node_post_recv(struct node *node, uint32_t qp, uint64_t wr_id, size_t offset, uint32_t bytes)

@@ -20,24 +20,18 @@ enum {
 	NODE_MRS = 16,
 	NODE_EVENTS = 256,
 	NODE_TRACE = 512,
-};
-
-/* What a queue pair speaks. Numbers of enum ibv_qp_type. */
-enum node_service {
-	NODE_RC = 2,
-	NODE_UC = 3,
-	NODE_UD = 4,
+	NODE_QKEY = 0x1234,
+	NODE_MTU = 4096, /* for datagrams */
 };
 
 struct node_qp_conf {
-	enum node_service service;
 	uint32_t peer_node; /* index in the network */
 	uint32_t peer_qp;   /* index in that node */
 	uint32_t qpn;	    /* 0: drawn */
 	uint32_t mtu_bytes;
 	uint32_t sq_psn;
 	uint32_t rq_psn;
-	struct uroce_qp_caps caps;
+	struct uroce_qp_caps caps; /* type: RC, UC or UD */
 	struct uroce_qp_attr attr; /* timeout, retry_cnt, rnr_retry, min_rnr_timer, rd_atomic */
 	uint32_t access;
 	uint32_t send_cq; /* index in this node */
@@ -56,6 +50,7 @@ struct node_conf {
 struct node_qp {
 	struct node_qp_conf conf;
 	struct uroce_path path;
+	uint32_t peer_qpn; /* once connected */
 	struct uroce_qp *qp;
 };
 
@@ -69,6 +64,7 @@ struct node {
 	struct uroce_qptable qptable;
 	struct uroce_qptable_slot *qp_slots;
 	struct uroce_timer **timers;
+	struct uroce_ah_slot *ahs; /* number i + 1: the peer of queue pair i */
 	struct uroce_core_event events[NODE_EVENTS];
 	struct uroce_trace_event trace[NODE_TRACE];
 	uint32_t num_cqs;
@@ -90,7 +86,7 @@ void node_fini(struct node *node);
 /* INIT, RTR and RTS towards the peer; from any state, so a broken connection starts anew. */
 void node_connect(struct node *node, uint32_t qp, const struct node *peer, uint64_t now_ns);
 
-/* Posts and rings; false when the queue is full. */
+/* Posts and rings; false when the queue is full. A datagram goes to the peer. */
 bool node_post_send(struct node *node, uint32_t qp, const struct endpoint_wr *wr);
 bool node_post_recv(struct node *node, uint32_t qp, uint64_t wr_id, size_t offset, uint32_t bytes);
 uint32_t node_poll(struct node *node, uint32_t cq, struct uroce_cqe *cqes, uint32_t n);

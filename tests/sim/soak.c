@@ -30,6 +30,7 @@ struct soak {
 	uint32_t num_directions;
 	uint32_t posted[WORLD_DIRECTIONS_MAX];
 	uint32_t recvs_posted[WORLD_DIRECTIONS_MAX]; /* operations passed, receiving or not */
+	uint32_t received[WORLD_DIRECTIONS_MAX];     /* receives completed with success */
 	uint64_t random;
 	bool no_plan;
 	char wrong[256];
@@ -64,7 +65,10 @@ static void plan_direction(struct soak *s, uint32_t direction)
 	const struct world_direction *dir = &s->world.directions[direction];
 	const struct node_qp_conf *qp = &s->world.qps[dir->node][dir->qp];
 	uint32_t to = s->world.directions[direction ^ 1].node;
-	struct model_direction conf = {.service = MODEL_RC,
+	struct model_direction conf = {.service = dir->service,
+		.may_repeat = s->world.net.duplicate_ppm > 0,
+		/* A second copy comes when it comes. */
+		.may_reorder = s->world.net.reorder_ppm > 0 || s->world.net.duplicate_ppm > 0,
 		.from = dir->node,
 		.to = to,
 		.recv_queue = model_add_recv_queue(s->model, to, false),
@@ -307,6 +311,7 @@ static bool take_completion(struct soak *s, const struct uroce_cqe *cqe)
 		count_excuses(s, c.direction) < TRIES)
 		return complain(s, "%u: retries ran out after fewer faults than tries: %u",
 			c.direction, (uint32_t)count_excuses(s, c.direction));
+	s->received[c.direction] += c.recv && c.status == MODEL_SUCCESS;
 	return model_completed(s->model, &c, s->memory) || complain_of_model(s);
 }
 
@@ -324,6 +329,22 @@ static bool poll_all(struct soak *s)
 
 /* ---- the end ---- */
 
+/* The model lets unreliable messages be missing; where nothing befell them they must not be. */
+static bool check_arrived(struct soak *s, uint32_t direction)
+{
+	const struct world_direction *dir = &s->world.directions[direction];
+	uint32_t sent = 0;
+
+	if (dir->service == MODEL_RC || s->world.late_receives || s->world.net.num_pauses > 0 ||
+		net_faults(&s->net, world_qpn(direction ^ 1)) > 0)
+		return true;
+	for (uint32_t i = 0; i < dir->num; i++)
+		sent += dir->ops[i].receives;
+	return s->received[direction] == sent ||
+		complain(s, "%u: %u of %u messages arrived, and none was lost", direction,
+			s->received[direction], sent);
+}
+
 /* What the model does not know: counters, and that nothing is left open inside. */
 static bool check_rest(struct soak *s)
 {
@@ -338,6 +359,8 @@ static bool check_rest(struct soak *s)
 
 		if (is_broken(s, i))
 			continue;
+		if (!check_arrived(s, i))
+			return false;
 		if (qp->req.reads_out != 0 || qp->resp.reads_owed != 0)
 			return complain(s, "%u: a read is still open", i);
 		if (qp->req.psn_una != qp->req.psn_high || qp->req.head != qp->req.tail)

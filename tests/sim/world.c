@@ -18,6 +18,8 @@ enum {
 	PLACES_AT = WORDS_AT + WORLD_DIRECTIONS_MAX * WORDS * 8,
 	MEM_MAX = 1 << 19,
 	GAP_BYTES = 8,
+	GRH_BYTES = 40,
+	UC_MTUS_MAX = 3, /* length of a message */
 	PPM_PERCENT = 10000,
 	OPS_TOTAL = 96,
 	FIRST_QPN = 0x100,
@@ -42,6 +44,7 @@ struct draft {
 	uint32_t used[WORLD_NODES_MAX]; /* up to where */
 	uint32_t to;			/* the other end's node */
 	uint32_t mtu;
+	enum model_service service;
 	struct places written;	/* at the far end */
 	struct places answered; /* at the near end */
 	uint64_t words[WORDS];	/* of the direction, as they will be */
@@ -89,9 +92,10 @@ static uint32_t take_place(struct draft *d, uint32_t node, uint32_t bytes)
 	return at + draw(d, 8) % (need - bytes);
 }
 
-static void remember(struct places *places, uint32_t at, uint32_t bytes)
+/* Of what may be lost nobody knows what it looks like later. */
+static void remember(struct draft *d, struct places *places, uint32_t at, uint32_t bytes)
 {
-	if (bytes > 0)
+	if (bytes > 0 && d->service == MODEL_RC)
 		places->list[places->num++] = (struct place){.at = at, .bytes = bytes};
 }
 
@@ -115,6 +119,8 @@ static uint32_t draw_len(struct draft *d)
 {
 	uint32_t len;
 
+	if (d->service == MODEL_UD)
+		return draw(d, 3) ? draw(d, d->mtu + 1) : d->mtu;
 	switch (draw(d, 4)) {
 	case 0:
 		return draw(d, 65);
@@ -128,7 +134,17 @@ static uint32_t draw_len(struct draft *d)
 		len = draw(d, LEN_MAX + 1);
 		break;
 	}
+	if (d->service == MODEL_UC && len > UC_MTUS_MAX * d->mtu)
+		len = UC_MTUS_MAX * d->mtu;
 	return len < LEN_MAX ? len : LEN_MAX;
+}
+
+/* A receive of an unreliable service may get any message, so it has room for each. */
+static uint32_t recv_len(const struct draft *d, uint32_t bytes)
+{
+	if (d->service == MODEL_UD)
+		return d->mtu + GRH_BYTES;
+	return d->service == MODEL_UC ? UC_MTUS_MAX * d->mtu : bytes;
 }
 
 /* Cuts the local side of an operation into random segments. */
@@ -166,7 +182,7 @@ static bool draw_atomic(struct draft *d, uint32_t direction, struct world_op *op
 		if (op->op.compare_add == *value)
 			*value = op->op.swap;
 	}
-	remember(&d->answered, op->op.local, 8);
+	remember(d, &d->answered, op->op.local, 8);
 	return op->op.local != 0;
 }
 
@@ -181,7 +197,7 @@ static bool draw_read(struct draft *d, uint32_t direction, struct world_op *op)
 		op->op.remote = draw(d, SRC_BYTES - LEN_MAX);
 	}
 	op->op.local = take_place(d, d->w->directions[direction].node, op->op.bytes);
-	remember(&d->answered, op->op.local, op->op.bytes);
+	remember(d, &d->answered, op->op.local, op->op.bytes);
 	return op->op.local != 0;
 }
 
@@ -207,7 +223,7 @@ static bool draw_write(struct draft *d, struct world_op *op)
 		op->op.fence |= place->was_read;
 	} else {
 		op->op.remote = take_place(d, d->to, op->op.bytes);
-		remember(&d->written, op->op.remote, op->op.bytes);
+		remember(d, &d->written, op->op.remote, op->op.bytes);
 	}
 	return op->op.remote != 0;
 }
@@ -215,8 +231,8 @@ static bool draw_write(struct draft *d, struct world_op *op)
 static bool draw_send(struct draft *d, struct world_op *op)
 {
 	draw_source(d, op);
-	op->recv.bytes = op->op.bytes;
-	op->recv.at = take_place(d, d->to, op->op.bytes);
+	op->recv.bytes = recv_len(d, op->op.bytes);
+	op->recv.at = take_place(d, d->to, op->recv.bytes);
 	return op->recv.at != 0;
 }
 
@@ -224,11 +240,14 @@ static bool draw_op(struct draft *d, uint32_t direction)
 {
 	static const enum model_kind kinds[] = {MODEL_WRITE, MODEL_WRITE_IMM, MODEL_SEND,
 		MODEL_SEND_IMM, MODEL_READ, MODEL_READ, MODEL_FADD, MODEL_CAS};
+	/* The first four are UC's too, two of them UD's. */
+	const uint32_t first = d->service == MODEL_UD ? 2 : 0;
+	const uint32_t num = d->service == MODEL_RC ? 8 : d->service == MODEL_UC ? 4 : 2;
 	struct world_direction *dir = &d->w->directions[direction];
 	struct world_op *op = &dir->ops[dir->num];
 	bool good = false;
 
-	*op = (struct world_op){.op = {.kind = kinds[draw(d, 8)],
+	*op = (struct world_op){.op = {.kind = kinds[first + draw(d, num)],
 					.id = dir->num,
 					.imm = draw(d, 1u << 30),
 					.fence = draw(d, 8) == 0,
@@ -343,6 +362,17 @@ static void draw_qp(struct draft *d, struct node_qp_conf *conf)
 		conf->caps.max_send_wr = WORLD_OPS_MAX;
 }
 
+/* What is not taken stays posted, so all receives must fit. */
+static void set_service(const struct draft *d, struct node_qp_conf *conf)
+{
+	static const enum uroce_qp_type types[] = {
+		[MODEL_RC] = UROCE_QP_RC, [MODEL_UC] = UROCE_QP_UC, [MODEL_UD] = UROCE_QP_UD};
+
+	conf->caps.type = types[d->service];
+	if (d->service != MODEL_RC)
+		conf->caps.max_recv_wr = 64;
+}
+
 static struct node_qp_conf *qp_of(struct world *w, uint32_t direction)
 {
 	const struct world_direction *dir = &w->directions[direction];
@@ -377,6 +407,7 @@ static void draw_conn(struct draft *d, uint32_t conn)
 		dir->qp = w->nodes[dir->node].num_qps++;
 	}
 	d->mtu = 256u << draw(d, 5);
+	d->service = draw(d, 2) ? MODEL_RC : draw(d, 2) ? MODEL_UC : MODEL_UD;
 	for (uint32_t end = 0; end < 2; end++) {
 		const struct world_direction *peer = &w->directions[2 * conn + 1 - end];
 
@@ -384,6 +415,8 @@ static void draw_conn(struct draft *d, uint32_t conn)
 		*confs[end] = node_qp_defaults(peer->node, peer->qp);
 		confs[end]->qpn = world_qpn(2 * conn + end);
 		draw_qp(d, confs[end]);
+		w->directions[2 * conn + end].service = d->service;
+		set_service(d, confs[end]);
 	}
 	for (uint32_t end = 0; end < 2; end++) {
 		confs[end]->rq_psn = confs[1 - end]->sq_psn;

@@ -58,6 +58,7 @@ struct world_op {
 struct world_direction {
 	uint32_t node; /* where they come from */
 	uint32_t qp;   /* index in that node */
+	enum model_service service;
 	uint32_t num;
 	struct world_op ops[WORLD_OPS_MAX];
 };

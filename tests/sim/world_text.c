@@ -242,18 +242,21 @@ static void print_op(uint32_t direction, const struct world_op *op)
 
 static void print_direction(const struct world *w, uint32_t direction)
 {
+	static const char *const services[] = {
+		[MODEL_RC] = "RC", [MODEL_UC] = "UC", [MODEL_UD] = "UD"};
 	const struct world_direction *dir = &w->directions[direction];
 	const struct world_direction *back = &w->directions[direction ^ 1];
 	const struct node_qp_conf *qp = &w->qps[dir->node][dir->qp];
 
 	if (dir->num == 0)
 		return;
-	printf("direction %u: node %u qp 0x%x to node %u qp 0x%x; MTU %u, PSN 0x%06x, window %u, "
+	printf("direction %u, %s: node %u qp 0x%x to node %u qp 0x%x; MTU %u, PSN 0x%06x, window "
+	       "%u, "
 	       "%u sends, %u receives, %u reads, timeout code %u%s\n",
-		direction, dir->node, qp->qpn, back->node, world_qpn(direction ^ 1), qp->mtu_bytes,
-		qp->sq_psn, qp->caps.window_pkts, qp->caps.max_send_wr,
-		w->qps[back->node][back->qp].caps.max_recv_wr, qp->attr.max_rd_atomic,
-		qp->attr.timeout, qp->signal_all ? ", all signalled" : "");
+		direction, services[dir->service], dir->node, qp->qpn, back->node,
+		world_qpn(direction ^ 1), qp->mtu_bytes, qp->sq_psn, qp->caps.window_pkts,
+		qp->caps.max_send_wr, w->qps[back->node][back->qp].caps.max_recv_wr,
+		qp->attr.max_rd_atomic, qp->attr.timeout, qp->signal_all ? ", all signalled" : "");
 	for (uint32_t i = 0; i < dir->num; i++)
 		print_op(direction, &dir->ops[i]);
 }

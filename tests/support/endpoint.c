@@ -163,12 +163,7 @@ int endpoint_modify(struct endpoint *ep, const struct uroce_qp_attr *attr, uint3
 	return uroce_core_ctrl(&ep->core, &cmd, 0);
 }
 
-/* Attributes that each step takes, by type. */
-struct steps {
-	uint32_t init, rtr, rts;
-};
-
-static struct steps steps_of(enum uroce_qp_type type)
+struct endpoint_steps endpoint_steps_of(enum uroce_qp_type type)
 {
 	const uint32_t base = UROCE_QP_ATTR_STATE | UROCE_QP_ATTR_PKEY_INDEX | UROCE_QP_ATTR_PORT;
 	const uint32_t peer = UROCE_QP_ATTR_STATE | UROCE_QP_ATTR_AV | UROCE_QP_ATTR_PATH_MTU |
@@ -176,10 +171,11 @@ static struct steps steps_of(enum uroce_qp_type type)
 	const uint32_t send = UROCE_QP_ATTR_STATE | UROCE_QP_ATTR_SQ_PSN;
 
 	if (type == UROCE_QP_UD)
-		return (struct steps){base | UROCE_QP_ATTR_QKEY, UROCE_QP_ATTR_STATE, send};
+		return (struct endpoint_steps){
+			base | UROCE_QP_ATTR_QKEY, UROCE_QP_ATTR_STATE, send};
 	if (type == UROCE_QP_UC)
-		return (struct steps){base | UROCE_QP_ATTR_ACCESS_FLAGS, peer, send};
-	return (struct steps){base | UROCE_QP_ATTR_ACCESS_FLAGS,
+		return (struct endpoint_steps){base | UROCE_QP_ATTR_ACCESS_FLAGS, peer, send};
+	return (struct endpoint_steps){base | UROCE_QP_ATTR_ACCESS_FLAGS,
 		peer | UROCE_QP_ATTR_MAX_DEST_RD_ATOMIC | UROCE_QP_ATTR_MIN_RNR_TIMER,
 		send | UROCE_QP_ATTR_TIMEOUT | UROCE_QP_ATTR_RETRY_CNT | UROCE_QP_ATTR_RNR_RETRY |
 			UROCE_QP_ATTR_MAX_RD_ATOMIC};
@@ -187,7 +183,7 @@ static struct steps steps_of(enum uroce_qp_type type)
 
 void endpoint_connect(struct endpoint *ep, uint32_t peer_qpn)
 {
-	const struct steps steps = steps_of(ep->conf.caps.type);
+	const struct endpoint_steps steps = endpoint_steps_of(ep->conf.caps.type);
 	struct uroce_qp_attr attr = ep->conf.attr;
 
 	attr.access = ep->conf.access;

@@ -71,6 +71,13 @@ struct endpoint_conf endpoint_defaults(uint32_t id, uint32_t peer_id);
 void endpoint_init(struct endpoint *ep, const struct endpoint_conf *conf);
 void endpoint_fini(struct endpoint *ep);
 
+/* The attributes that each step to RTS takes, by type. */
+struct endpoint_steps {
+	uint32_t init, rtr, rts;
+};
+
+struct endpoint_steps endpoint_steps_of(enum uroce_qp_type type);
+
 /* INIT, RTR and RTS towards peer_qpn. */
 void endpoint_connect(struct endpoint *ep, uint32_t peer_qpn);
 int endpoint_modify(struct endpoint *ep, const struct uroce_qp_attr *attr, uint32_t mask);
