@@ -536,6 +536,44 @@ static void opcode_for_nobody(struct drill *d)
 	expect_nothing(d);
 }
 
+static void nak_behind_an_overflow(struct drill *d)
+{
+	struct endpoint_conf conf = drill_conf(d);
+
+	conf.cqes = 1;
+	drill_restart(d, &conf);
+	post_writes(d, 4);
+	/* The second of the completions that the NAK brings has no room. */
+	inject(d, "ACKNOWLEDGE psn +2 NAK 1");
+	expect_number(d, d->drop, UROCE_ACCEPTED);
+	expect_event(d, "CQ_ERR; QP_FATAL");
+	expect_ended(d);
+	expect_cqe(d, "write 100 SUCCESS len 64; nothing");
+	/* It was for a work request that is flushed by then. */
+	expect_number(d, d->ep.core.counters.req_remote_invalid_request, 0);
+	expect_number(d, d->ep.qp->report.cause, UROCE_CAUSE_CQ_OVERFLOW);
+}
+
+static void errors_are_counted_by_side(struct drill *d)
+{
+	post_recv(d, 200, 0x1000, 64);
+	post_recv(d, 201, 0x1000, 64);
+	post_recv(d, 202, 0x1000, 64);
+	post_writes(d, 3);
+	inject(d, "SEND_ONLY psn +0 len 8; ACKNOWLEDGE psn +0 ACK");
+	expect_cqe(d, "recv 200 SUCCESS len 8; write 100 SUCCESS len 64");
+	expect_number(d, d->ep.core.counters.req_cqe_error, 0);
+	expect_number(d, d->ep.core.counters.resp_cqe_error, 0);
+	drill_to_state(d, UROCE_QP_ERR);
+	expect_cqe(d, "write 101 WR_FLUSH_ERR; write 102 WR_FLUSH_ERR");
+	expect_cqe(d, "recv 201 WR_FLUSH_ERR; recv 202 WR_FLUSH_ERR");
+	expect_ended(d);
+	expect_number(d, d->ep.core.counters.req_cqe_error, 2);
+	expect_number(d, d->ep.core.counters.resp_cqe_error, 2);
+	expect_number(d, d->ep.core.counters.messages_sent, 1);
+	expect_number(d, d->ep.core.counters.messages_received, 1);
+}
+
 int main(void)
 {
 	static const struct drill_case cases[] = {
@@ -570,6 +608,9 @@ int main(void)
 		{"what is lost before a local error is sent again", loss_before_a_local_error},
 		{"a local error never hits the work before it", partial_loss_before_a_local_error},
 		{"after the end nothing is sent or received", opcode_for_nobody},
+		{"a NAK behind completions that overflow their queue ends nothing again",
+			nak_behind_an_overflow},
+		{"completions in error are counted by side", errors_are_counted_by_side},
 	};
 
 	return DRILL_SUITE("comp", cases);

@@ -282,6 +282,37 @@ static void values_to_rtr(struct drill *d)
 	}
 }
 
+/* The last value that each attribute can have. */
+static void largest_values(struct drill *d)
+{
+	struct uroce_qp_attr attr;
+
+	go_to(d, UROCE_QP_INIT);
+	attr = good_attr(d, UROCE_QP_RTR);
+	attr.dest_qpn = 0xffffff;
+	attr.rq_psn = 0xffffff;
+	attr.min_rnr_timer = 31;
+	attr.max_dest_rd_atomic = 16;
+	value(d, &attr, UROCE_QP_INIT, true);
+	attr = good_attr(d, UROCE_QP_RTS);
+	attr.sq_psn = 0xffffff;
+	attr.timeout = 31;
+	attr.retry_cnt = 7;
+	attr.rnr_retry = 7;
+	attr.max_rd_atomic = 128;
+	value(d, &attr, UROCE_QP_RTR, true);
+	attr.access = UROCE_ACCESS_LOCAL_WRITE | UROCE_ACCESS_REMOTE_WRITE |
+		UROCE_ACCESS_REMOTE_READ | UROCE_ACCESS_REMOTE_ATOMIC;
+	expect_number(d, drill_modify(d, &attr, A(ACCESS_FLAGS)), 0);
+	/* They count as they are. */
+	expect_number(d, d->ep.qp->attr.dest_qpn, 0xffffff);
+	expect_number(d, d->ep.qp->resp.epsn, 0xffffff);
+	expect_number(d, d->ep.qp->req.psn_next, 0xffffff);
+	expect_number(d, d->ep.qp->ack_timeout_ns, 4096ull << 31);
+	expect_number(d, d->ep.qp->attr.max_rd_atomic, 128);
+	expect_number(d, d->ep.qp->attr.access, 15);
+}
+
 static void values_to_rts(struct drill *d)
 {
 	go_to(d, UROCE_QP_RTR);
@@ -334,6 +365,61 @@ static void new_values_count(struct drill *d)
 	pass(d, 8192);
 	expect_cqe(d, "send 101 RETRY_EXC_ERR why 0x1");
 	expect_ended(d);
+}
+
+static void answers_before_rts(struct drill *d)
+{
+	go_to(d, UROCE_QP_RTR);
+	inject_dropped(d, UROCE_DROP_QP_STATE, "ACKNOWLEDGE psn +0 ACK");
+	inject_dropped(d, UROCE_DROP_QP_STATE, "RDMA_READ_RESPONSE_ONLY psn +0 ACK len 8");
+	expect_event(d, "nothing");
+}
+
+static void first_packet_again(struct drill *d)
+{
+	/* In RTS the first packet is no event, */
+	inject(d, "RDMA_WRITE_ONLY psn +0 ack len 0");
+	expect(d, "ACKNOWLEDGE psn +0 ACK msn 1");
+	expect_event(d, "nothing");
+	/* in RTR it is one, for each connection. */
+	for (uint32_t i = 0; i < 2; i++) {
+		expect_number(d, drill_to_state(d, UROCE_QP_RESET), 0);
+		expect_number(d,
+			change(d, UROCE_QP_INIT,
+				find_edge(UROCE_QP_RESET, UROCE_QP_INIT)->required),
+			0);
+		expect_number(d,
+			change(d, UROCE_QP_RTR, find_edge(UROCE_QP_INIT, UROCE_QP_RTR)->required),
+			0);
+		inject(d, "RDMA_WRITE_ONLY psn +0 ack va 0x1000 len 0");
+		expect_event(d, "COMM_EST");
+		expect(d, "ACKNOWLEDGE psn +0 ACK msn 1");
+		inject(d, "RDMA_WRITE_ONLY psn +1 ack va 0x1000 len 0");
+		expect_event(d, "nothing");
+		expect(d, "ACKNOWLEDGE psn +1 ACK msn 2");
+	}
+}
+
+/* ---- SQD ---- */
+
+static void drained_each_time(struct drill *d)
+{
+	for (uint32_t i = 0; i < 3; i++) {
+		post(d, "SEND %u len 4", 100 + i);
+		expect(d, "SEND_ONLY psn +%u ack len 4", i);
+		expect_number(d, change(d, UROCE_QP_SQD, A(EN_SQD_ASYNC_NOTIFY)), 0);
+		expect_event(d, "nothing");
+		inject(d, "ACKNOWLEDGE psn +%u ACK", i);
+		expect_event(d, "SQ_DRAINED; nothing");
+		expect_cqe(d, "send %u SUCCESS len 4", 100 + i);
+		expect_number(d, drill_to_state(d, UROCE_QP_RTS), 0);
+	}
+	/* Not asked for, it is not said; and the next connection starts afresh. */
+	expect_number(d, drill_to_state(d, UROCE_QP_SQD), 0);
+	expect_event(d, "nothing");
+	expect_number(d, d->ep.qp->drained, true);
+	expect_number(d, drill_to_state(d, UROCE_QP_RESET), 0);
+	expect_number(d, d->ep.qp->drained, false);
 }
 
 /* ---- the end of a connection ---- */
@@ -526,7 +612,11 @@ int main(void)
 		{"a current state that is not the current one is refused", wrong_current_state},
 		{"values to RTR are checked", values_to_rtr},
 		{"values to RTS are checked", values_to_rts},
+		{"the largest value of every attribute is allowed and counts", largest_values},
 		{"new values count from then on", new_values_count},
+		{"answers are for nobody before RTS", answers_before_rts},
+		{"the first packet in RTR is an event for each connection", first_packet_again},
+		{"SQD is told to be drained each time that it is asked for", drained_each_time},
 		{"ERR flushes sends, then receives, in order", flush_order},
 		{"what is posted after the end is flushed", posts_after_the_end},
 		{"full queues are flushed whole", full_queues_flush},

@@ -436,6 +436,22 @@ static void the_first_tag_of_a_slot_is_not_known_beforehand(void)
 	CU_ASSERT_TRUE(different > 100);
 }
 
+static void without_luck_no_key_is_drawn(void)
+{
+	struct uroce_mr_attr attr = region(0x10000, 100);
+	uint32_t key = 77;
+
+	/* A table that is full without knowing it: every draw is in vain. */
+	start();
+	for (uint32_t i = 0; i < NUM_SLOTS; i++)
+		atomic_store(&slots[i].key, 0x100);
+	CU_ASSERT_EQUAL(add(&attr, &key), -ENOMEM);
+	CU_ASSERT_EQUAL(key, 77);
+	CU_ASSERT_EQUAL(table.used, 0);
+	attr.key = 0x1234500;
+	CU_ASSERT_EQUAL(add(&attr, &key), -EEXIST);
+}
+
 int main(void)
 {
 	static const struct unit_case cases[] = {
@@ -469,6 +485,7 @@ int main(void)
 			an_explicit_key_is_taken_as_it_is_or_refused},
 		{"Drawn keys keep clear of explicit ones", drawn_keys_keep_clear_of_explicit_ones},
 		{"Different seeds give different indexes", different_seeds_give_different_indexes},
+		{"Without luck no key is drawn", without_luck_no_key_is_drawn},
 		{"The first tag of a slot is not known beforehand",
 			the_first_tag_of_a_slot_is_not_known_beforehand},
 	};
