@@ -301,6 +301,93 @@ static void a_member_gets_the_groups_datagrams(struct drill *d)
 	inject_dropped(d, UROCE_DROP_NOT_OUR_MAC, "UD_SEND_ONLY psn +0 len 8 " GROUP_MAC);
 }
 
+/* A second queue pair of the endpoint's core, open for datagrams with another Q_Key. */
+static struct uroce_qp *open_second(struct drill *d)
+{
+	static const uint32_t masks[] = {UROCE_QP_ATTR_STATE | UROCE_QP_ATTR_QKEY |
+			UROCE_QP_ATTR_PKEY_INDEX | UROCE_QP_ATTR_PORT,
+		UROCE_QP_ATTR_STATE, UROCE_QP_ATTR_STATE | UROCE_QP_ATTR_SQ_PSN};
+	const struct uroce_qp_caps *caps = &d->ep.conf.caps;
+	size_t bytes = (uroce_qp_bytes(caps) + 63) / 64 * 64;
+	struct uroce_cmd cmd = {.kind = UROCE_CMD_QP_CREATE,
+		.qp = uroce_qp_init(aligned_alloc(64, bytes), caps),
+		.qpn = 0x99,
+		.pd = 7,
+		.send_cq = d->ep.cq,
+		.recv_cq = d->ep.cq};
+
+	expect_number(d, uroce_core_ctrl(&d->ep.core, &cmd, 0), 0);
+	cmd.kind = UROCE_CMD_QP_MODIFY;
+	cmd.attr.qkey = QKEY + 1;
+	for (int i = 0; i < 3; i++) {
+		cmd.attr.state = (enum uroce_qp_state)(UROCE_QP_INIT + i);
+		cmd.attr_mask = masks[i];
+		expect_number(d, uroce_core_ctrl(&d->ep.core, &cmd, 0), 0);
+	}
+	return cmd.qp;
+}
+
+static void each_member_has_its_own_say(struct drill *d)
+{
+	struct uroce_group_member members[3] = {
+		{.addr = GROUP}, {.addr = GROUP}, {.addr = GROUP + 1}};
+	struct uroce_cmd destroy = {.kind = UROCE_CMD_QP_DESTROY};
+	struct uroce_qp *second;
+
+	start(d);
+	second = open_second(d);
+	members[0].qp = members[2].qp = second;
+	members[1].qp = d->ep.qp;
+	expect_number(d, ctrl(d, UROCE_CMD_GROUP_SET, GROUP, NULL), 0);
+	for (int i = 0; i < 3; i++)
+		expect_number(d, ctrl(d, UROCE_CMD_JOIN, GROUP, &members[i]), 0);
+	/* The first refuses the Q_Key, the other takes it: the frame is accepted. */
+	post_recv(d, 200, 0x1000, 48);
+	inject(d, "UD_SEND_ONLY psn +0 len 8 " GROUP_MAC);
+	expect_number(d, d->drop, UROCE_ACCEPTED);
+	expect_cqe(d, "recv 200 SUCCESS len 48 grh src 0x22");
+	/* Both refuse it. */
+	inject_dropped(d, UROCE_DROP_QKEY, "UD_SEND_ONLY psn +0 len 8 qkey 3 " GROUP_MAC);
+	expect_number(d, ctrl(d, UROCE_CMD_LEAVE, GROUP, NULL), 0);
+	inject_dropped(d, UROCE_DROP_QKEY, "UD_SEND_ONLY psn +0 len 8 " GROUP_MAC);
+	destroy.qp = second;
+	expect_number(d, uroce_core_ctrl(&d->ep.core, &destroy, 0), 0);
+	expect_number(d, d->ep.core.members == NULL, true);
+	free(second);
+}
+
+static void a_promiscuous_endpoint_takes_groups_by_any_mac(struct drill *d)
+{
+	struct uroce_group_member member = {.addr = GROUP};
+
+	start(d);
+	member.qp = d->ep.qp;
+	d->ep.core.conf.local.promiscuous = true;
+	post_recv(d, 200, 0x1000, 48);
+	expect_number(d, ctrl(d, UROCE_CMD_GROUP_SET, GROUP, NULL), 0);
+	expect_number(d, ctrl(d, UROCE_CMD_JOIN, GROUP, &member), 0);
+	inject(d, "UD_SEND_ONLY psn +0 len 8 dst 0xe0000105 qp 0xffffff");
+	expect_cqe(d, "recv 200 SUCCESS len 48 grh src 0x22");
+	expect_number(d, ctrl(d, UROCE_CMD_LEAVE, GROUP, NULL), 0);
+}
+
+static void without_handles_nothing_is_sent(struct drill *d)
+{
+	static const char *const numbers[] = {"rkey 0", "ah 0x11"};
+
+	for (size_t i = 0; i < 2; i++) {
+		struct endpoint_conf conf = drill_conf(d);
+
+		conf.caps.type = UROCE_QP_UD;
+		drill_restart(d, &conf);
+		if (i == 1)
+			d->ep.core.conf.num_ahs = 0;
+		post(d, "SEND 100 len 8 %s qpn 0x22", numbers[i]);
+		expect_nothing(d);
+		expect_cqe(d, "send 100 LOC_QP_OP_ERR%s", i ? " why 0x11" : "");
+	}
+}
+
 static void groups_and_numbers_do_not_mix(struct drill *d)
 {
 	struct uroce_group_member member = {.addr = GROUP};
@@ -415,6 +502,10 @@ int main(void)
 		{"INIT receives nothing, RTR does", in_init_nothing_is_received},
 		{"a member gets the group's datagrams, from join to leave",
 			a_member_gets_the_groups_datagrams},
+		{"each member has its own say", each_member_has_its_own_say},
+		{"a promiscuous endpoint takes groups by any MAC",
+			a_promiscuous_endpoint_takes_groups_by_any_mac},
+		{"without a handle nothing is sent", without_handles_nothing_is_sent},
 		{"groups, numbers and MACs do not mix", groups_and_numbers_do_not_mix},
 		{"only datagram queue pairs join groups", only_datagram_queue_pairs_join},
 		{"there is room for so many groups", groups_are_bounded},

@@ -455,6 +455,31 @@ static void an_invalidation_waits_for_all_before_it(struct drill *d)
 	expect_cqe(d, "send 103 SUCCESS len 8");
 }
 
+static void a_dead_key_is_not_invalidated_again(struct drill *d)
+{
+	uint32_t key = endpoint_slot(&d->ep, UROCE_MR_FAST), reg = retag(key);
+
+	post(d, "REG 100 key %u new %u addr 0x3000 bytes 256 access %d", key, reg, LOCAL_WRITE);
+	expect_nothing(d);
+	expect_cqe(d, "reg 100 SUCCESS len 0");
+	expect_number(d, uroce_mr_invalidate(&d->ep.mrs, 7, d->ep.qp->qpn, reg, true), 0);
+	expect_number(d, uroce_mr_invalidate(&d->ep.mrs, 7, d->ep.qp->qpn, reg, false), 0);
+	post_recv(d, 200, 0x1000, 64);
+	inject_dropped(d, UROCE_DROP_REQUEST_REFUSED,
+		"SEND_ONLY_WITH_INVALIDATE psn +0 ack len 4 inv %u", reg);
+	expect_nothing(d);
+	expect_cqe(d, "recv 200 REM_INV_REQ_ERR");
+	expect_ended(d);
+}
+
+static void inline_local_work_is_refused(struct drill *d)
+{
+	post(d, "LOCAL_INV 100 key 5 inline segs 0");
+	expect_nothing(d);
+	expect_cqe(d, "inv 100 LOC_QP_OP_ERR");
+	expect_ended(d);
+}
+
 static void a_fence_holds_a_bind_back(struct drill *d)
 {
 	uint32_t window = endpoint_slot(&d->ep, UROCE_MR_WINDOW_1);
@@ -584,6 +609,9 @@ int main(void)
 		{"windows hold a fast region", windows_hold_a_fast_region},
 		{"an invalidation waits for all before it",
 			an_invalidation_waits_for_all_before_it},
+		{"a key that was invalidated before is not invalidated again",
+			a_dead_key_is_not_invalidated_again},
+		{"inline local work makes no sense", inline_local_work_is_refused},
 		{"a fence holds a bind back", a_fence_holds_a_bind_back},
 		{"local work is done once and completes in order",
 			local_work_is_done_once_and_completes_in_order},

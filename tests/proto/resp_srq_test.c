@@ -129,5 +129,5 @@ int main(void)
 		{"scribbled cells do no harm", scribbled_cells},
 	};
 
-	return DRILL_SUITE("srq", cases);
+	return DRILL_SUITE("resp_srq", cases);
 }
