@@ -335,13 +335,12 @@ static void check(struct rig *rig, const struct uroce_cqe *cqe)
 		rig_completed(rig, cqe);
 }
 
-void rig_turn(struct rig *rig)
+void rig_work(struct rig *rig)
 {
 	static uint8_t data[ENDPOINT_FRAME_BYTES];
 	struct uroce_slot slot = {.data = data, .capacity_bytes = sizeof(data)};
 	struct uroce_core *core = &rig->ep.core;
 	struct uroce_core_event event;
-	struct uroce_cqe cqe;
 
 	uroce_core_rx_empty(core, rig->now_ns);
 	uroce_core_expire(core, rig->now_ns);
@@ -349,6 +348,13 @@ void rig_turn(struct rig *rig)
 		;
 	while (uroce_core_events(core, &event, 1) == 1)
 		;
+}
+
+void rig_turn(struct rig *rig)
+{
+	struct uroce_cqe cqe;
+
+	rig_work(rig);
 	while (endpoint_poll(&rig->ep, &cqe, 1) == 1)
 		check(rig, &cqe);
 }

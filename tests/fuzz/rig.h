@@ -67,7 +67,9 @@ void rig_give_built(struct rig *rig, const struct rig_packet *packet);
 void rig_post_send(struct rig *rig);
 void rig_post_recv(struct rig *rig);
 
-/* Everything that a turn does; then polls and checks what came against the ledger. */
+/* Everything that a turn does but polling. */
+void rig_work(struct rig *rig);
+/* The same; then polls and checks what came against the ledger. */
 void rig_turn(struct rig *rig);
 /* Called by rig_turn for each completion, when it is not NULL. */
 extern void (*rig_completed)(struct rig *rig, const struct uroce_cqe *cqe);
