@@ -606,7 +606,8 @@ static void take_send(struct uroce_send_wr *wr, struct uroce_sge *sge, struct si
 {
 	uint32_t how = take(&in, 1), bytes;
 
-	*wr = (struct uroce_send_wr){.wr_id = ++wr_id, .sge = sge};
+	wr_id++;
+	*wr = (struct uroce_send_wr){.wr_id = wr_id, .sge = sge};
 	wr->opcode = how < 0xf0 ? how % 16 : how == 0xf0 ? take(&in, 4) : UROCE_WR_REG_MR;
 	wr->flags = take(&in, 1) % 20;
 	wr->num_sge = take(&in, 1) % 4;

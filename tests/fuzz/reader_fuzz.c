@@ -41,7 +41,8 @@ static void describe(const struct uroce_pcap_frame *frame)
 	FUZZ_MUST(bytes >= 0 && (size_t)bytes < sizeof(line));
 	bytes = uroce_text_json(&packet, frame->number, frame->time_ns,
 		uroce_text_drop_reason(&packet), json, sizeof(json));
-	FUZZ_MUST(bytes >= 0 && (size_t)bytes < sizeof(json) && json[bytes - 1] == '}');
+	FUZZ_MUST(bytes > 0 && (size_t)bytes < sizeof(json));
+	FUZZ_MUST(json[bytes - 1] == '}');
 	FUZZ_MUST(strlen(uroce_text_icrc_name(packet.icrc)) > 0);
 }
 
