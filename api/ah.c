@@ -14,7 +14,6 @@
 #include "device.h"
 
 enum {
-	HOP_LIMIT_DEFAULT = 64,
 	IN_USE = (int)0x80000000,
 	NUMBER_MASK = 0x7fffffff,
 };
@@ -50,13 +49,19 @@ static void give_number(struct uroce_device *dev, uint32_t number)
 
 /* ---- handles ---- */
 
-static void release_paths(struct uroce_ah *ah)
+/* Of all workers, as far as they were taken. */
+static void release_paths(struct uroce_device *dev, struct uroce_ah *ah)
+{
+	for (unsigned int i = 0; i < dev->num_workers; i++)
+		uroce_path_release(ah->paths[i]);
+}
+
+static void free_handle(struct uroce_ah *ah)
 {
 	struct uroce_device *dev = ah->pd->dev;
 
 	pthread_mutex_lock(&dev->lock);
-	for (unsigned int i = 0; i < dev->num_workers; i++)
-		uroce_path_release(ah->paths[i]);
+	release_paths(dev, ah);
 	give_number(dev, ah->number);
 	ah->pd->users--;
 	pthread_mutex_unlock(&dev->lock);
@@ -80,12 +85,12 @@ static int take_paths(struct uroce_ah *ah, uint32_t ip)
 			uroce_path_take(&dev->workers[i], ip, conf->traffic_class, conf->hop_limit);
 		err = ah->paths[i] ? err : -ENOMEM;
 	}
-	for (unsigned int i = 0; err && i < dev->num_workers; i++)
-		uroce_path_release(ah->paths[i]);
-	if (err)
+	if (err) {
+		release_paths(dev, ah);
 		give_number(dev, ah->number);
-	else
+	} else {
 		ah->pd->users++;
+	}
 	return err;
 }
 
@@ -131,7 +136,7 @@ int uroce_ah_create(struct uroce_pd *pd, const struct uroce_ah_conf *conf, struc
 	ah->pd = pd;
 	ah->conf = *conf;
 	if (ah->conf.hop_limit == 0)
-		ah->conf.hop_limit = HOP_LIMIT_DEFAULT;
+		ah->conf.hop_limit = UROCE_HOP_LIMIT_DEFAULT;
 	pthread_mutex_lock(&pd->dev->lock);
 	err = take_paths(ah, ip);
 	pthread_mutex_unlock(&pd->dev->lock);
@@ -146,7 +151,7 @@ int uroce_ah_create(struct uroce_pd *pd, const struct uroce_ah_conf *conf, struc
 	}
 	/* A worker that knows it already must forget it before its path goes. */
 	if (tell_workers(ah, UROCE_CMD_AH_CLEAR) == 0)
-		release_paths(ah);
+		free_handle(ah);
 	else
 		lose(ah);
 	return err;
@@ -158,8 +163,7 @@ void uroce_ah_free_lost(struct uroce_device *dev)
 		struct uroce_ah *ah = dev->lost_ahs;
 
 		dev->lost_ahs = ah->lost_next;
-		for (unsigned int i = 0; i < dev->num_workers; i++)
-			uroce_path_release(ah->paths[i]);
+		release_paths(dev, ah);
 		free(ah);
 	}
 }
@@ -183,7 +187,7 @@ int uroce_ah_destroy(struct uroce_ah *ah)
 
 	if (err)
 		return err;
-	release_paths(ah);
+	free_handle(ah);
 	return 0;
 }
 

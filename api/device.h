@@ -23,7 +23,8 @@ struct uroce_request;
 struct uroce_channel;
 
 enum {
-	UROCE_CQ_CAPACITY_MAX = 65536
+	UROCE_CQ_CAPACITY_MAX = 65536,
+	UROCE_HOP_LIMIT_DEFAULT = 64
 };
 
 struct uroce_worker {

@@ -15,7 +15,7 @@
 static const uint32_t send_flags =
 	UROCE_SEND_FENCE | UROCE_SEND_SIGNALED | UROCE_SEND_SOLICITED | UROCE_SEND_INLINE;
 
-/* What has no payload has no segments: an invalidation, a bind, a registration, a FLUSH. */
+/* No segments: an invalidation, a bind, a registration, a FLUSH. */
 static int check_bare(const struct uroce_send_wr *wr)
 {
 	if (wr->num_sge > 0 || (wr->flags & UROCE_SEND_INLINE))
@@ -28,11 +28,10 @@ static int check_length(const struct uroce_qp *qp, const struct uroce_send_wr *w
 	const struct uroce_wr_kind *kind, uint64_t bytes)
 {
 	bool datagram = qp->caps.type == UROCE_QP_UD;
-	bool word = kind->atomic || wr->opcode == UROCE_WR_ATOMIC_WRITE;
 
 	if (bytes > (datagram ? qp->core->conf.mtu_bytes : UROCE_MESSAGE_BYTES_MAX))
 		return -EINVAL;
-	if (word && (bytes != 8 || wr->rdma.remote_addr % 8 != 0))
+	if (kind->word && (bytes != 8 || wr->rdma.remote_addr % 8 != 0))
 		return -EINVAL;
 	return 0;
 }
@@ -48,7 +47,7 @@ static int check_send(const struct uroce_qp *qp, const struct uroce_send_wr *wr,
 		return -EINVAL;
 	if (qp->caps.type == UROCE_QP_UD && !wr->ud.ah)
 		return -EINVAL;
-	if (!kind->has_payload && !kind->reads && !kind->atomic)
+	if (kind->bare)
 		return check_bare(wr);
 	if (check_length(qp, wr, kind, *bytes) != 0)
 		return -EINVAL;

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "device.h"
+#include "qp_state.h"
 
 enum {
 	WR_DEFAULT = 128,
@@ -20,7 +21,6 @@ enum {
 	RETRY_DEFAULT = 7,
 	RNR_RETRY_DEFAULT = 7,
 	MIN_RNR_TIMER_DEFAULT = 12,
-	HOP_LIMIT_DEFAULT = 64,
 };
 
 static uint32_t or_default(uint32_t value, uint32_t fallback)
@@ -214,7 +214,7 @@ static int take_path(
 		return -EINVAL;
 	pthread_mutex_lock(&shell->dev->lock);
 	*path = uroce_path_take(shell->worker, ip, attr->traffic_class,
-		attr->hop_limit ? attr->hop_limit : HOP_LIMIT_DEFAULT);
+		attr->hop_limit ? attr->hop_limit : UROCE_HOP_LIMIT_DEFAULT);
 	pthread_mutex_unlock(&shell->dev->lock);
 	return *path ? 0 : -ENOMEM;
 }
@@ -331,17 +331,20 @@ void uroce_qp_local(const struct uroce_qp *qp, struct uroce_peer *local)
 	local->mtu_bytes = dev->active_mtu_bytes;
 }
 
-static const uint32_t remote_rights = UROCE_ACCESS_REMOTE_WRITE | UROCE_ACCESS_REMOTE_READ |
-	UROCE_ACCESS_REMOTE_ATOMIC | UROCE_ACCESS_FLUSH_GLOBAL;
+/* From a state to attr->state, with what that needs of the attributes, and `more` of them. */
+static int advance(struct uroce_qp *qp, enum uroce_qp_state from,
+	const struct uroce_qp_modify_attr *attr, uint32_t more)
+{
+	return uroce_qp_modify(
+		qp, attr, uroce_qp_attrs_required(qp->caps.type, from, attr->state) | more);
+}
 
 int uroce_qp_prepare(struct uroce_qp *qp)
 {
-	const struct uroce_qp_modify_attr attr = {.state = UROCE_QP_INIT, .access = remote_rights};
+	const struct uroce_qp_modify_attr attr = {
+		.state = UROCE_QP_INIT, .access = UROCE_ACCESS_REMOTE_ALL};
 
-	return uroce_qp_modify(qp, &attr,
-		UROCE_QP_ATTR_STATE | UROCE_QP_ATTR_PKEY_INDEX | UROCE_QP_ATTR_PORT |
-			(qp->caps.type == UROCE_QP_UD ? UROCE_QP_ATTR_QKEY
-						      : UROCE_QP_ATTR_ACCESS_FLAGS));
+	return advance(qp, UROCE_QP_RESET, &attr, 0);
 }
 
 int uroce_qp_open_datagrams(struct uroce_qp *qp, uint32_t qkey)
@@ -356,10 +359,10 @@ int uroce_qp_open_datagrams(struct uroce_qp *qp, uint32_t qkey)
 		err = uroce_qp_prepare(qp);
 	attr.state = UROCE_QP_RTR;
 	if (!err)
-		err = uroce_qp_modify(qp, &attr, UROCE_QP_ATTR_STATE | UROCE_QP_ATTR_QKEY);
+		err = advance(qp, UROCE_QP_INIT, &attr, UROCE_QP_ATTR_QKEY);
 	attr.state = UROCE_QP_RTS;
 	if (!err)
-		err = uroce_qp_modify(qp, &attr, UROCE_QP_ATTR_STATE | UROCE_QP_ATTR_SQ_PSN);
+		err = advance(qp, UROCE_QP_RTR, &attr, 0);
 	return err;
 }
 
@@ -389,7 +392,7 @@ static int to_rtr(struct uroce_qp *qp, const struct uroce_peer *peer)
 	const struct qp_shell *shell = qp->owner;
 	struct uroce_qp_modify_attr attr = {
 		.state = UROCE_QP_RTR,
-		.access = peer->access ? peer->access : remote_rights,
+		.access = peer->access ? peer->access : UROCE_ACCESS_REMOTE_ALL,
 		.path_mtu_bytes = peer->mtu_bytes < shell->dev->active_mtu_bytes
 			? peer->mtu_bytes
 			: shell->dev->active_mtu_bytes,
@@ -398,16 +401,11 @@ static int to_rtr(struct uroce_qp *qp, const struct uroce_peer *peer)
 		.max_dest_rd_atomic =
 			choose(peer->max_dest_rd_atomic, (uint8_t)qp->caps.max_dest_rd_atomic),
 		.min_rnr_timer = choose(peer->min_rnr_timer, MIN_RNR_TIMER_DEFAULT),
-		.hop_limit = HOP_LIMIT_DEFAULT,
+		.hop_limit = UROCE_HOP_LIMIT_DEFAULT,
 	};
 
-	uint32_t mask = UROCE_QP_ATTR_STATE | UROCE_QP_ATTR_ACCESS_FLAGS | UROCE_QP_ATTR_AV |
-		UROCE_QP_ATTR_PATH_MTU | UROCE_QP_ATTR_DEST_QPN | UROCE_QP_ATTR_RQ_PSN;
-
 	memcpy(attr.dgid, peer->gid, sizeof(attr.dgid));
-	if (qp->caps.type == UROCE_QP_RC)
-		mask |= UROCE_QP_ATTR_MAX_DEST_RD_ATOMIC | UROCE_QP_ATTR_MIN_RNR_TIMER;
-	return uroce_qp_modify(qp, &attr, mask);
+	return advance(qp, UROCE_QP_INIT, &attr, UROCE_QP_ATTR_ACCESS_FLAGS);
 }
 
 static int to_rts(struct uroce_qp *qp, const struct uroce_peer *peer)
@@ -422,12 +420,7 @@ static int to_rts(struct uroce_qp *qp, const struct uroce_peer *peer)
 		.max_rd_atomic = choose(peer->max_rd_atomic, RD_ATOMIC_DEFAULT),
 	};
 
-	uint32_t mask = UROCE_QP_ATTR_STATE | UROCE_QP_ATTR_SQ_PSN;
-
-	if (qp->caps.type == UROCE_QP_RC)
-		mask |= UROCE_QP_ATTR_TIMEOUT | UROCE_QP_ATTR_RETRY_CNT | UROCE_QP_ATTR_RNR_RETRY |
-			UROCE_QP_ATTR_MAX_RD_ATOMIC;
-	return uroce_qp_modify(qp, &attr, mask);
+	return advance(qp, UROCE_QP_RTR, &attr, 0);
 }
 
 int uroce_qp_connect(struct uroce_qp *qp, const struct uroce_peer *peer)

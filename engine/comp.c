@@ -95,6 +95,7 @@ static void finish_head(
 {
 	struct uroce_req *req = &qp->req;
 	const struct uroce_send_wqe *wqe = uroce_qp_send_wqe(qp, req->head);
+	const struct uroce_wr_kind *kind;
 	bool wanted = qp->signal_all || (wqe->flags & UROCE_SEND_SIGNALED) ||
 		status != UROCE_STATUS_SUCCESS;
 
@@ -106,15 +107,13 @@ static void finish_head(
 		uroce_count(core, req_cqe_error);
 	if (!wanted)
 		return;
+	kind = uroce_wr_kind(wqe->opcode);
 	uroce_qp_complete(core, qp, qp->send_cq,
 		&(struct uroce_cqe){
 			.wr_id = wqe->wr_id,
 			.status = status,
-			.opcode = uroce_wr_kind(wqe->opcode)->completes_as,
-			.bytes =
-				status == UROCE_STATUS_SUCCESS && !uroce_wr_kind(wqe->opcode)->local
-				? wqe->bytes
-				: 0,
+			.opcode = kind->completes_as,
+			.bytes = status == UROCE_STATUS_SUCCESS && !kind->local ? wqe->bytes : 0,
 			.qpn = qp->qpn,
 			.src_qpn = qp->attr.dest_qpn,
 			.vendor_err = vendor_err,
@@ -133,18 +132,12 @@ void uroce_comp_flush(struct uroce_core *core, struct uroce_qp *qp)
 	qp->req.psn_una = qp->req.psn_high;
 }
 
-/* Local work requests that were carried out and have become the oldest. */
-static void complete_local(struct uroce_core *core, struct uroce_qp *qp)
+void uroce_comp_local_done(struct uroce_core *core, struct uroce_qp *qp)
 {
 	const struct uroce_req *req = &qp->req;
 
 	while (req->head != req->tail && uroce_qp_send_state(qp, req->head)->executed)
 		finish_head(core, qp, UROCE_STATUS_SUCCESS, 0);
-}
-
-void uroce_comp_local_done(struct uroce_core *core, struct uroce_qp *qp)
-{
-	complete_local(core, qp);
 }
 
 /* The work request at the head ends the connection, or an unreliable one's send queue. */
@@ -194,7 +187,7 @@ static void note_progress(struct uroce_core *core, struct uroce_qp *qp, uint64_t
 	qp->req.waiting = false;
 	if (comp->reasked && !uroce_psn_before(qp->req.psn_una, comp->reasked_psn))
 		comp->reasked = false;
-	complete_local(core, qp);
+	uroce_comp_local_done(core, qp);
 	uroce_req_catch_up(qp);
 	restart_ack_timer(core, qp, now_ns);
 	uroce_core_wake_requests(core, qp);
@@ -470,13 +463,14 @@ static bool answer_fits(const struct uroce_qp *qp, const struct uroce_pkt *pkt,
 static enum uroce_mr_verdict place_answer(const struct uroce_core *core, const struct uroce_qp *qp,
 	const struct uroce_pkt *pkt, struct uroce_send_wqe *wqe, uint32_t pkts, uint32_t at)
 {
+	const struct uroce_wr_kind *kind = uroce_wr_kind(wqe->opcode);
 	uint64_t original;
 
-	if (pkt->op->kind != UROCE_OP_ATOMIC_ACK && !uroce_wr_kind(wqe->opcode)->reads)
-		return UROCE_MR_OK;
-	if (pkt->op->kind != UROCE_OP_ATOMIC_ACK)
+	if (kind->reads)
 		return place(core, qp, wqe, (uint64_t)at * qp->attr.path_mtu_bytes, pkt->payload,
 			pkt->payload_bytes, at + 1 == pkts);
+	if (!kind->atomic)
+		return UROCE_MR_OK;
 	/* A number on the wire, a number in memory. */
 	original = uroce_load_be64(uroce_pkt_atomicacketh(pkt));
 	return place(core, qp, wqe, 0, (const uint8_t *)&original, sizeof(original), true);

@@ -69,10 +69,12 @@ static enum uroce_drop check_peer(const struct uroce_qp *qp, const struct uroce_
 		return UROCE_DROP_OPCODE_NOT_FOR_QP;
 	if (!uroce_qp_receives(qp))
 		return UROCE_DROP_QP_STATE;
-	if (qp->caps.type != UROCE_QP_UD && pkt->src_ip != qp->path->dst_ip)
-		return UROCE_DROP_SGID_NOT_PEER;
-	if (qp->caps.type != UROCE_QP_UD && pkt->dst_ip != qp->path->src_ip)
-		return UROCE_DROP_DGID_NOT_QP;
+	if (qp->caps.type != UROCE_QP_UD) {
+		if (pkt->src_ip != qp->path->dst_ip)
+			return UROCE_DROP_SGID_NOT_PEER;
+		if (pkt->dst_ip != qp->path->src_ip)
+			return UROCE_DROP_DGID_NOT_QP;
+	}
 	/* One partition, full membership: a limited member may talk to us. */
 	if ((pkt->pkey & UROCE_PKEY_BASE_MASK) != (UROCE_PKEY_DEFAULT & UROCE_PKEY_BASE_MASK))
 		return UROCE_DROP_PKEY;
@@ -89,7 +91,7 @@ static enum uroce_drop rx_service(
 	return uroce_comp_rx(core, qp, pkt, now_ns);
 }
 
-static enum uroce_drop rx_qp(
+enum uroce_drop uroce_core_rx_qp(
 	struct uroce_core *core, struct uroce_qp *qp, const struct uroce_pkt *pkt, uint64_t now_ns)
 {
 	enum uroce_drop drop = check_peer(qp, pkt);
@@ -104,12 +106,6 @@ static enum uroce_drop rx_qp(
 	qp->report.heard_ns = now_ns;
 	qp->report.heard_psn = pkt->psn;
 	return UROCE_ACCEPTED;
-}
-
-enum uroce_drop uroce_core_rx_member(
-	struct uroce_core *core, struct uroce_qp *qp, const struct uroce_pkt *pkt, uint64_t now_ns)
-{
-	return rx_qp(core, qp, pkt, now_ns);
 }
 
 /* A frame of a core's whose number is the multicast number: for the members of its group. */
@@ -159,7 +155,7 @@ static enum uroce_drop rx_one(struct uroce_core *core, struct uroce_pkt *pkt, ui
 	}
 	uroce_trace_push(&core->trace, now_ns, UROCE_TRACE_RX, pkt->dqpn, pkt->psn, pkt->op->number,
 		pkt->payload_bytes);
-	return rx_qp(core, qp, pkt, now_ns);
+	return uroce_core_rx_qp(core, qp, pkt, now_ns);
 }
 
 void uroce_core_rx(struct uroce_core *core, uint64_t now_ns, struct uroce_pkt *pkts, uint32_t n)
@@ -366,18 +362,9 @@ static int leave(struct uroce_core *core, struct uroce_cmd *cmd)
 	return cmd->member ? 0 : -ENOENT;
 }
 
-static uint32_t find_group(const struct uroce_local *local, uint32_t addr)
-{
-	uint32_t i = 0;
-
-	while (i < local->num_groups && local->groups[i].addr != addr)
-		i++;
-	return i;
-}
-
 static int set_group(struct uroce_local *local, const struct uroce_local_group *group)
 {
-	uint32_t at = find_group(local, group->addr);
+	uint32_t at = uroce_local_find_group(local, group->addr);
 
 	if (at == UROCE_LOCAL_GROUPS_MAX)
 		return -ENOSPC;
@@ -389,7 +376,7 @@ static int set_group(struct uroce_local *local, const struct uroce_local_group *
 
 static void clear_group(struct uroce_local *local, uint32_t addr)
 {
-	uint32_t at = find_group(local, addr);
+	uint32_t at = uroce_local_find_group(local, addr);
 
 	if (at < local->num_groups)
 		local->groups[at] = local->groups[--local->num_groups];

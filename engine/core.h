@@ -178,8 +178,8 @@ int uroce_core_ctrl(struct uroce_core *core, struct uroce_cmd *cmd, uint64_t now
 /* Takes up to n events. */
 uint32_t uroce_core_events(struct uroce_core *core, struct uroce_core_event *out, uint32_t n);
 
-/* For the groups: one member's share of a multicast frame, with all checks. */
-enum uroce_drop uroce_core_rx_member(
+/* A parsed frame for this queue pair, with all checks; for the groups: one member's share. */
+enum uroce_drop uroce_core_rx_qp(
 	struct uroce_core *core, struct uroce_qp *qp, const struct uroce_pkt *pkt, uint64_t now_ns);
 
 /* For requester, responder and completer: this queue pair has something to send. */

@@ -67,17 +67,6 @@ uint32_t uroce_dgram_build(struct uroce_core *core, struct uroce_qp *qp, struct 
 
 /* ---- receiving ---- */
 
-/* The receive's own memory is bad. */
-static enum uroce_drop end_bad_recv(struct uroce_core *core, struct uroce_qp *qp,
-	enum uroce_mr_verdict verdict, enum uroce_status status, uint32_t psn, uint64_t now_ns)
-{
-	uroce_qp_blame(qp, UROCE_CAUSE_RECV_BAD, status, verdict, psn, now_ns);
-	uroce_qp_complete_recv(
-		core, qp, &(struct uroce_cqe){.status = status, .opcode = UROCE_WC_RECV});
-	uroce_qp_enter_error(core, qp, now_ns);
-	return UROCE_DROP_RECV_BAD;
-}
-
 static void complete(struct uroce_core *core, struct uroce_qp *qp, const struct uroce_pkt *pkt)
 {
 	struct uroce_cqe cqe = {.opcode = UROCE_WC_RECV,
@@ -128,13 +117,14 @@ enum uroce_drop uroce_dgram_rx(
 	if (!uroce_qp_take_recv(core, qp))
 		return UROCE_DROP_NO_RECV;
 	if (qp->recv->num_segs > qp->caps.max_recv_sge)
-		return end_bad_recv(
-			core, qp, UROCE_MR_RANGE, UROCE_STATUS_LOC_QP_OP_ERR, pkt->psn, now_ns);
+		return uroce_qp_bad_recv(
+			core, qp, UROCE_STATUS_LOC_QP_OP_ERR, UROCE_MR_RANGE, pkt->psn, now_ns);
 	if (qp->recv->bytes < UROCE_GRH_BYTES + pkt->payload_bytes)
 		return UROCE_DROP_RECV_TOO_SHORT;
 	verdict = place(core, qp, pkt);
 	if (verdict != UROCE_MR_OK)
-		return end_bad_recv(core, qp, verdict, UROCE_STATUS_LOC_PROT_ERR, pkt->psn, now_ns);
+		return uroce_qp_bad_recv(
+			core, qp, UROCE_STATUS_LOC_PROT_ERR, verdict, pkt->psn, now_ns);
 	complete(core, qp, pkt);
 	return UROCE_ACCEPTED;
 }
@@ -153,7 +143,7 @@ enum uroce_drop uroce_dgram_rx_group(
 		next = member->next;
 		if (member->addr != pkt->dst_ip)
 			continue;
-		drop = uroce_core_rx_member(core, member->qp, pkt, now_ns);
+		drop = uroce_core_rx_qp(core, member->qp, pkt, now_ns);
 		/* Taken once is taken. */
 		if (fate != UROCE_ACCEPTED)
 			fate = drop;

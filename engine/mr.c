@@ -44,8 +44,6 @@ static uint64_t next_random(uint64_t *state)
 #define GET(slot, field)	__atomic_load_n(&(slot)->field, __ATOMIC_RELAXED)
 #define SET(slot, field, value) __atomic_store_n(&(slot)->field, (value), __ATOMIC_RELAXED)
 
-static const uint32_t remote_rights = UROCE_ACCESS_REMOTE_WRITE | UROCE_ACCESS_REMOTE_READ |
-	UROCE_ACCESS_REMOTE_ATOMIC | UROCE_ACCESS_FLUSH_GLOBAL;
 static const uint32_t writing_rights = UROCE_ACCESS_REMOTE_WRITE | UROCE_ACCESS_REMOTE_ATOMIC;
 
 static struct uroce_mr_slot *slot_of(const struct uroce_mr_table *table, uint32_t key)
@@ -111,11 +109,15 @@ static bool is_window(const struct uroce_mr_slot *slot)
 	return kind == UROCE_MR_WINDOW_1 || kind == UROCE_MR_WINDOW_2;
 }
 
+/* Rights for a peer to write need the local one. */
+static bool rights_fit(uint32_t access)
+{
+	return !(access & writing_rights) || (access & UROCE_ACCESS_LOCAL_WRITE);
+}
+
 static int check_attr(const struct uroce_mr_attr *attr)
 {
-	if (wraps(attr->addr, attr->bytes))
-		return -EINVAL;
-	if ((attr->access & writing_rights) && !(attr->access & UROCE_ACCESS_LOCAL_WRITE))
+	if (wraps(attr->addr, attr->bytes) || !rights_fit(attr->access))
 		return -EINVAL;
 	return attr->key != 0 && attr->key >> 8 == 0 ? -EINVAL : 0;
 }
@@ -181,27 +183,35 @@ static void unbind(struct uroce_mr_table *table, struct uroce_mr_slot *window)
 	SET(window, region, 0);
 }
 
+/* The key of the slot, which is locked, dies, unless windows are bound to it: false. */
+static bool try_kill(struct uroce_mr_table *table, struct uroce_mr_slot *slot)
+{
+	uint32_t was = atomic_exchange(&slot->key, UROCE_MR_DEAD);
+
+	if (atomic_load(&slot->windows) > 0) {
+		atomic_store(&slot->key, was);
+		return false;
+	}
+	unbind(table, slot);
+	return true;
+}
+
 int uroce_mr_table_kill(struct uroce_mr_table *table, uint32_t key)
 {
 	struct uroce_mr_slot *slot = slot_of(table, key);
-	uint32_t was;
-	int err = 0;
+	bool killed;
 
 	if (!slot_holds(slot, key))
 		return -ENOENT;
 	lock(slot);
-	was = atomic_exchange(&slot->key, UROCE_MR_DEAD);
-	if (atomic_load(&slot->windows) > 0) {
-		atomic_store(&slot->key, was);
-		err = -EBUSY;
-	} else {
-		unbind(table, slot);
+	killed = try_kill(table, slot);
+	if (killed) {
 		/* Nothing may be bound or registered here any more. */
 		SET(slot, kind, UROCE_MR_PLAIN);
 		SET(slot, last_key, key);
 	}
 	unlock(slot);
-	return err;
+	return killed ? 0 : -EBUSY;
 }
 
 int uroce_mr_table_remove(struct uroce_mr_table *table, uint32_t key)
@@ -225,7 +235,7 @@ static enum uroce_mr_verdict judge(const struct uroce_mr_slot *slot, uint32_t pd
 	uint64_t offset = addr - GET(slot, addr);
 	uint8_t kind = GET(slot, kind);
 
-	if (kind >= UROCE_MR_WINDOW_1 && !(access & remote_rights))
+	if (kind >= UROCE_MR_WINDOW_1 && !(access & UROCE_ACCESS_REMOTE_ALL))
 		return UROCE_MR_NO_KEY;
 	if (GET(slot, pd) != pd)
 		return UROCE_MR_WRONG_PD;
@@ -313,7 +323,7 @@ static enum uroce_mr_verdict check_window(
 		return verdict;
 	if (!is_window(window) || change->key >> 8 != change->new_key >> 8)
 		return UROCE_MR_WRONG_KIND;
-	if (change->access & ~(remote_rights | UROCE_ACCESS_ZERO_BASED))
+	if (change->access & ~(uint32_t)(UROCE_ACCESS_REMOTE_ALL | UROCE_ACCESS_ZERO_BASED))
 		return UROCE_MR_NO_RIGHT;
 	if (GET(window, kind) == UROCE_MR_WINDOW_1)
 		return change->access & UROCE_ACCESS_ZERO_BASED ? UROCE_MR_NO_RIGHT : UROCE_MR_OK;
@@ -332,7 +342,7 @@ static void set_window(struct uroce_mr_table *table, struct uroce_mr_slot *windo
 	bool zero = change->access & UROCE_ACCESS_ZERO_BASED;
 
 	unbind(table, window);
-	SET(window, access, (uint16_t)(change->access & remote_rights));
+	SET(window, access, (uint16_t)(change->access & UROCE_ACCESS_REMOTE_ALL));
 	SET(window, qpn, change->qpn);
 	SET(window, region, change->bytes ? change->lkey : 0);
 	SET(window, last_key, change->new_key);
@@ -398,9 +408,7 @@ static enum uroce_mr_verdict check_fast(
 		return UROCE_MR_RANGE;
 	if (wraps(change->addr, change->bytes))
 		return UROCE_MR_RANGE;
-	if ((change->access & writing_rights) && !(change->access & UROCE_ACCESS_LOCAL_WRITE))
-		return UROCE_MR_NO_RIGHT;
-	return UROCE_MR_OK;
+	return rights_fit(change->access) ? UROCE_MR_OK : UROCE_MR_NO_RIGHT;
 }
 
 enum uroce_mr_verdict uroce_mr_register_fast(
@@ -449,17 +457,9 @@ enum uroce_mr_verdict uroce_mr_invalidate(
 	if (!try_lock(slot))
 		return UROCE_MR_IN_USE;
 	verdict = check_invalidate(slot, pd, qpn, key);
-	if (verdict == UROCE_MR_OK && !check) {
-		atomic_store(&slot->key, UROCE_MR_DEAD);
-		if (atomic_load(&slot->windows) > 0) {
-			atomic_store(&slot->key, key);
-			verdict = UROCE_MR_IN_USE;
-		} else {
-			unbind(table, slot);
-		}
-	} else if (verdict == UROCE_MR_OK && atomic_load(&slot->windows) > 0) {
+	if (verdict == UROCE_MR_OK &&
+		(check ? atomic_load(&slot->windows) > 0 : !try_kill(table, slot)))
 		verdict = UROCE_MR_IN_USE;
-	}
 	unlock(slot);
 	return verdict;
 }

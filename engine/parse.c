@@ -13,19 +13,28 @@
 #include "icrc.h"
 #include "wire.h"
 
+uint32_t uroce_local_find_group(const struct uroce_local *local, uint32_t addr)
+{
+	uint32_t i = 0;
+
+	while (i < local->num_groups && local->groups[i].addr != addr)
+		i++;
+	return i;
+}
+
 /* Whether the datagram is for an address or a group of ours; notes the group. */
 static bool is_for_us(const struct uroce_local *local, struct uroce_pkt *pkt)
 {
+	uint32_t group;
+
 	for (uint32_t i = 0; i < local->num_addrs; i++)
 		if (local->addrs[i] == pkt->dst_ip)
 			return true;
-	for (uint32_t i = 0; i < local->num_groups; i++) {
-		if (local->groups[i].addr != pkt->dst_ip)
-			continue;
-		pkt->group = &local->groups[i];
-		return true;
-	}
-	return false;
+	group = uroce_local_find_group(local, pkt->dst_ip);
+	if (group == local->num_groups)
+		return false;
+	pkt->group = &local->groups[group];
+	return true;
 }
 
 static bool mac_is_multicast(const uint8_t *mac)

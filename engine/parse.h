@@ -70,6 +70,9 @@ struct uroce_local {
 	uint32_t num_groups;
 };
 
+/* The index of the group with this address; num_groups: there is none. */
+uint32_t uroce_local_find_group(const struct uroce_local *local, uint32_t addr);
+
 /*
  * Fills the view of pkt. Returns UROCE_ACCEPTED, or why the frame is not RoCE for this endpoint
  * (a reason that hands it back) or is malformed. Does not look at the ICRC.

@@ -120,15 +120,9 @@ void uroce_qp_blame(struct uroce_qp *qp, enum uroce_cause cause, enum uroce_stat
 
 static void flush_recvs(struct uroce_core *core, struct uroce_qp *qp)
 {
-	if (qp->resp.has_recv)
-		uroce_qp_complete_recv(core, qp,
-			&(struct uroce_cqe){
-				.status = UROCE_STATUS_WR_FLUSH_ERR, .opcode = UROCE_WC_RECV});
-	/* Those of a shared queue are for other queue pairs. */
-	while (!qp->srq && uroce_qp_take_recv(core, qp))
-		uroce_qp_complete_recv(core, qp,
-			&(struct uroce_cqe){
-				.status = UROCE_STATUS_WR_FLUSH_ERR, .opcode = UROCE_WC_RECV});
+	/* Those still on a shared queue are for other queue pairs. */
+	while (qp->resp.has_recv || (!qp->srq && uroce_qp_take_recv(core, qp)))
+		uroce_qp_fail_recv(core, qp, UROCE_STATUS_WR_FLUSH_ERR);
 }
 
 void uroce_qp_flush(struct uroce_core *core, struct uroce_qp *qp)
@@ -176,17 +170,20 @@ void uroce_qp_enter_error(struct uroce_core *core, struct uroce_qp *qp, uint64_t
 
 /* ---- completions and events ---- */
 
+static void notify(struct uroce_core *core, struct uroce_core_event event)
+{
+	if (!uroce_events_push(&core->events, event))
+		uroce_count(core, events_lost);
+}
+
 void uroce_qp_notify(struct uroce_core *core, const struct uroce_qp *qp, enum uroce_event_type type)
 {
-	if (!uroce_events_push(
-		    &core->events, (struct uroce_core_event){.type = type, .qpn = qp->qpn}))
-		uroce_count(core, events_lost);
+	notify(core, (struct uroce_core_event){.type = type, .qpn = qp->qpn});
 }
 
 static void notify_cq(struct uroce_core *core, struct uroce_cq *cq, enum uroce_event_type type)
 {
-	if (!uroce_events_push(&core->events, (struct uroce_core_event){.type = type, .cq = cq}))
-		uroce_count(core, events_lost);
+	notify(core, (struct uroce_core_event){.type = type, .cq = cq});
 }
 
 void uroce_qp_complete(struct uroce_core *core, struct uroce_qp *qp, struct uroce_cq *cq,
@@ -219,11 +216,10 @@ static bool take_shared_recv(struct uroce_core *core, struct uroce_qp *qp)
 
 	if (!uroce_srq_pop(qp->srq, qp->recv, &limit_reached))
 		return false;
-	if (limit_reached &&
-		!uroce_events_push(&core->events,
+	if (limit_reached)
+		notify(core,
 			(struct uroce_core_event){
-				.type = UROCE_EVENT_SRQ_LIMIT_REACHED, .srq = qp->srq}))
-		uroce_count(core, events_lost);
+				.type = UROCE_EVENT_SRQ_LIMIT_REACHED, .srq = qp->srq});
 	return true;
 }
 
@@ -278,4 +274,19 @@ void uroce_qp_complete_recv(
 	if (cqe.status != UROCE_STATUS_SUCCESS)
 		uroce_count(core, resp_cqe_error);
 	uroce_qp_complete(core, qp, qp->recv_cq, &cqe);
+}
+
+void uroce_qp_fail_recv(struct uroce_core *core, struct uroce_qp *qp, enum uroce_status status)
+{
+	uroce_qp_complete_recv(
+		core, qp, &(struct uroce_cqe){.status = status, .opcode = UROCE_WC_RECV});
+}
+
+enum uroce_drop uroce_qp_bad_recv(struct uroce_core *core, struct uroce_qp *qp,
+	enum uroce_status status, uint32_t verdict, uint32_t psn, uint64_t now_ns)
+{
+	uroce_qp_blame(qp, UROCE_CAUSE_RECV_BAD, status, verdict, psn, now_ns);
+	uroce_qp_fail_recv(core, qp, status);
+	uroce_qp_enter_error(core, qp, now_ns);
+	return UROCE_DROP_RECV_BAD;
 }

@@ -259,6 +259,16 @@ bool uroce_qp_take_recv(struct uroce_core *core, struct uroce_qp *qp);
 void uroce_qp_complete_recv(
 	struct uroce_core *core, struct uroce_qp *qp, const struct uroce_cqe *result);
 
+/* The same in error, with nothing more to say. */
+void uroce_qp_fail_recv(struct uroce_core *core, struct uroce_qp *qp, enum uroce_status status);
+
+/*
+ * qp->recv names its own memory wrongly (verdict: an enum uroce_mr_verdict) and nobody is to be
+ * told: it ends with that status, and the queue pair with it. What became of the frame.
+ */
+enum uroce_drop uroce_qp_bad_recv(struct uroce_core *core, struct uroce_qp *qp,
+	enum uroce_status status, uint32_t verdict, uint32_t psn, uint64_t now_ns);
+
 static inline struct uroce_send_wqe *uroce_qp_send_wqe(const struct uroce_qp *qp, uint32_t index)
 {
 	return (struct uroce_send_wqe *)(void *)(qp->sends +

@@ -90,6 +90,14 @@ static const struct edge *find_edge(
 	return NULL;
 }
 
+uint32_t uroce_qp_attrs_required(
+	enum uroce_qp_type type, enum uroce_qp_state from, enum uroce_qp_state to)
+{
+	const struct edge *edge = find_edge(type, from, to);
+
+	return edge ? A(STATE) | edge->required : 0;
+}
+
 /* RESET is reached from everywhere and ERR from all but RESET; neither takes attributes. */
 static int check_edge(const struct uroce_qp *qp, const struct uroce_qp_attr *attr, uint32_t mask)
 {
@@ -114,8 +122,7 @@ static int check_edge(const struct uroce_qp *qp, const struct uroce_qp_attr *att
 
 static int check_values(const struct uroce_qp *qp, const struct uroce_qp_attr *attr, uint32_t mask)
 {
-	const uint32_t rights = UROCE_ACCESS_LOCAL_WRITE | UROCE_ACCESS_REMOTE_WRITE |
-		UROCE_ACCESS_REMOTE_READ | UROCE_ACCESS_REMOTE_ATOMIC | UROCE_ACCESS_FLUSH_GLOBAL;
+	const uint32_t rights = UROCE_ACCESS_LOCAL_WRITE | UROCE_ACCESS_REMOTE_ALL;
 	uint32_t mtu = attr->path_mtu_bytes;
 
 	if ((mask & A(ACCESS_FLAGS)) && (attr->access & ~rights))

@@ -43,8 +43,7 @@ static bool check_wqe(const struct uroce_qp *qp, struct uroce_send_wqe *wqe)
 
 	if (!uroce_wr_is_for(kind, qp->caps.type))
 		return false;
-	/* Their length is not that of segments. */
-	if (kind->local || wqe->opcode == UROCE_WR_FLUSH)
+	if (kind->bare)
 		return wqe->num_segs == 0 && !(wqe->flags & UROCE_SEND_INLINE);
 	if (wqe->flags & UROCE_SEND_INLINE) {
 		bytes = wqe->bytes;
@@ -54,7 +53,7 @@ static bool check_wqe(const struct uroce_qp *qp, struct uroce_send_wqe *wqe)
 	}
 	if (bytes > most || ((wqe->flags & UROCE_SEND_INLINE) && !kind->has_payload))
 		return false;
-	if ((kind->atomic || wqe->opcode == UROCE_WR_ATOMIC_WRITE) && bytes != 8)
+	if (kind->word && bytes != 8)
 		return false;
 	wqe->bytes = (uint32_t)bytes;
 	return true;
@@ -103,7 +102,7 @@ static uint32_t message_pkts(const struct uroce_qp *qp, const struct uroce_send_
 	uint32_t mtu = qp->attr.path_mtu_bytes;
 
 	/* A datagram is one packet; so is a FLUSH, however long what it flushes. */
-	if (qp->caps.type == UROCE_QP_UD || wqe->opcode == UROCE_WR_FLUSH || wqe->bytes == 0)
+	if (qp->caps.type == UROCE_QP_UD || uroce_wr_kind(wqe->opcode)->bare || wqe->bytes == 0)
 		return 1;
 	return (wqe->bytes - 1) / mtu + 1;
 }

@@ -173,24 +173,17 @@ static void break_message(struct uroce_core *core, struct uroce_qp *qp)
 {
 	qp->resp.in_message = false;
 	if (qp->srq && qp->resp.has_recv)
-		uroce_qp_complete_recv(core, qp,
-			&(struct uroce_cqe){
-				.status = UROCE_STATUS_REM_INV_REQ_ERR, .opcode = UROCE_WC_RECV});
+		uroce_qp_fail_recv(core, qp, UROCE_STATUS_REM_INV_REQ_ERR);
 }
 
 /* A UC message that cannot be executed is dropped; a receive that cannot be used is an error. */
 static enum uroce_drop refuse_unreliable(struct uroce_core *core, struct uroce_qp *qp,
 	const struct uroce_refused *why, uint32_t psn, uint64_t now_ns)
 {
-	if (why->refusal != UROCE_REFUSAL_RECV_BAD) {
-		break_message(core, qp);
-		return UROCE_DROP_MESSAGE_REFUSED;
-	}
-	uroce_qp_blame(qp, UROCE_CAUSE_RECV_BAD, why->recv_status, why->got, psn, now_ns);
-	uroce_qp_complete_recv(
-		core, qp, &(struct uroce_cqe){.status = why->recv_status, .opcode = UROCE_WC_RECV});
-	uroce_qp_enter_error(core, qp, now_ns);
-	return UROCE_DROP_RECV_BAD;
+	if (why->refusal == UROCE_REFUSAL_RECV_BAD)
+		return uroce_qp_bad_recv(core, qp, why->recv_status, why->got, psn, now_ns);
+	break_message(core, qp);
+	return UROCE_DROP_MESSAGE_REFUSED;
 }
 
 static enum uroce_drop refuse(
@@ -324,9 +317,7 @@ static enum uroce_drop refuse_invalidate(
 	uroce_qp_blame(qp, UROCE_CAUSE_INVALIDATE, UROCE_STATUS_REM_INV_REQ_ERR,
 		uroce_pkt_ieth(pkt), pkt->psn, now_ns);
 	uroce_resp_stop(core, qp);
-	uroce_qp_complete_recv(core, qp,
-		&(struct uroce_cqe){
-			.status = UROCE_STATUS_REM_INV_REQ_ERR, .opcode = UROCE_WC_RECV});
+	uroce_qp_fail_recv(core, qp, UROCE_STATUS_REM_INV_REQ_ERR);
 	uroce_qp_enter_error(core, qp, now_ns);
 	return UROCE_DROP_REQUEST_REFUSED;
 }

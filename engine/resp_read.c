@@ -91,22 +91,38 @@ static enum uroce_drop refuse(
 
 /* ---- new requests ---- */
 
-static enum uroce_drop rx_read(
-	struct uroce_core *core, struct uroce_qp *qp, const struct uroce_pkt *pkt, uint64_t now_ns)
+/* What there is to remember of a request with a RETH; for a read, not all there is. */
+static struct uroce_replay replay_of(const struct uroce_pkt *pkt)
 {
 	const uint8_t *reth = uroce_pkt_reth(pkt);
-	uint32_t bytes = uroce_load_be32(reth + UROCE_RETH_DMALEN);
-	struct uroce_replay replay = {
-		.kind = UROCE_REPLAY_READ,
+
+	return (struct uroce_replay){
+		.kind = UROCE_REPLAY_DONE,
 		.psn_first = pkt->psn,
 		.rkey = uroce_load_be32(reth + UROCE_RETH_RKEY),
 		.va = uroce_load_be64(reth + UROCE_RETH_VA),
-		.bytes = bytes,
-		.pkts = bytes == 0 ? 1 : (bytes - 1) / qp->attr.path_mtu_bytes + 1,
+		.pkts = 1,
+		.opcode = pkt->op->number,
 	};
+}
+
+static uint32_t dma_bytes(const struct uroce_pkt *pkt)
+{
+	return uroce_load_be32(uroce_pkt_reth(pkt) + UROCE_RETH_DMALEN);
+}
+
+static enum uroce_drop rx_read(
+	struct uroce_core *core, struct uroce_qp *qp, const struct uroce_pkt *pkt, uint64_t now_ns)
+{
+	uint32_t bytes = dma_bytes(pkt);
+	struct uroce_replay replay = replay_of(pkt);
 	enum uroce_mr_verdict verdict = UROCE_MR_OK;
 	uint8_t *ptr;
 
+	replay.kind = UROCE_REPLAY_READ;
+	replay.bytes = bytes;
+	if (bytes > 0)
+		replay.pkts = (bytes - 1) / qp->attr.path_mtu_bytes + 1;
 	if (bytes > UROCE_MESSAGE_BYTES_MAX)
 		return refuse(core, qp,
 			uroce_refused_invalid(
@@ -173,21 +189,12 @@ static enum uroce_drop rx_atomic(
 static enum uroce_drop rx_atomic_write(
 	struct uroce_core *core, struct uroce_qp *qp, const struct uroce_pkt *pkt, uint64_t now_ns)
 {
-	const uint8_t *reth = uroce_pkt_reth(pkt);
-	struct uroce_replay replay = {
-		.kind = UROCE_REPLAY_DONE,
-		.psn_first = pkt->psn,
-		.rkey = uroce_load_be32(reth + UROCE_RETH_RKEY),
-		.va = uroce_load_be64(reth + UROCE_RETH_VA),
-		.pkts = 1,
-		.opcode = pkt->op->number,
-	};
-	uint32_t bytes = uroce_load_be32(reth + UROCE_RETH_DMALEN);
+	struct uroce_replay replay = replay_of(pkt);
 	enum uroce_mr_verdict verdict;
 	uint64_t word;
 	uint8_t *ptr;
 
-	if (bytes != sizeof(word) || pkt->payload_bytes != sizeof(word))
+	if (dma_bytes(pkt) != sizeof(word) || pkt->payload_bytes != sizeof(word))
 		return refuse(core, qp,
 			uroce_refused_invalid(
 				UROCE_REFUSAL_LENGTH, pkt->payload_bytes, sizeof(word)),
@@ -214,19 +221,10 @@ static enum uroce_drop rx_atomic_write(
 static enum uroce_drop rx_flush(
 	struct uroce_core *core, struct uroce_qp *qp, const struct uroce_pkt *pkt, uint64_t now_ns)
 {
-	const uint8_t *reth = uroce_pkt_reth(pkt);
 	uint32_t feth = uroce_load_be32(uroce_pkt_feth(pkt));
 	uint32_t level = feth >> UROCE_FETH_LEVEL_SHIFT & UROCE_FETH_LEVEL_MASK;
 	uint32_t type = feth & UROCE_FETH_TYPE_MASK;
-	uint32_t bytes = level == UROCE_FLUSH_MR ? 0 : uroce_load_be32(reth + UROCE_RETH_DMALEN);
-	struct uroce_replay replay = {
-		.kind = UROCE_REPLAY_DONE,
-		.psn_first = pkt->psn,
-		.rkey = uroce_load_be32(reth + UROCE_RETH_RKEY),
-		.va = uroce_load_be64(reth + UROCE_RETH_VA),
-		.pkts = 1,
-		.opcode = pkt->op->number,
-	};
+	struct uroce_replay replay = replay_of(pkt);
 	enum uroce_mr_verdict verdict;
 	uint8_t *ptr;
 
@@ -237,8 +235,8 @@ static enum uroce_drop rx_flush(
 	verdict = level == UROCE_FLUSH_MR
 		? uroce_mr_covers(
 			  core->mrs, qp->pd, qp->qpn, replay.rkey, UROCE_ACCESS_FLUSH_GLOBAL)
-		: uroce_mr_resolve_for(core->mrs, qp->pd, qp->qpn, replay.rkey, replay.va, bytes,
-			  UROCE_ACCESS_FLUSH_GLOBAL, &ptr);
+		: uroce_mr_resolve_for(core->mrs, qp->pd, qp->qpn, replay.rkey, replay.va,
+			  dma_bytes(pkt), UROCE_ACCESS_FLUSH_GLOBAL, &ptr);
 	if (verdict != UROCE_MR_OK)
 		return refuse(core, qp, uroce_refused_access(verdict), now_ns);
 	atomic_thread_fence(memory_order_seq_cst);
@@ -279,7 +277,7 @@ static bool repeats_read(
 	return pkt->op->kind == UROCE_OP_READ &&
 		uroce_load_be32(reth + UROCE_RETH_RKEY) == replay->rkey &&
 		uroce_load_be64(reth + UROCE_RETH_VA) == replay->va + from &&
-		uroce_load_be32(reth + UROCE_RETH_DMALEN) <= replay->bytes - from;
+		dma_bytes(pkt) <= replay->bytes - from;
 }
 
 static bool repeats_atomic(const struct uroce_replay *replay, const struct uroce_pkt *pkt)
@@ -324,8 +322,7 @@ enum uroce_drop uroce_resp_read_duplicate(
 		}
 		if (replay->kind == UROCE_REPLAY_READ && repeats_read(qp, replay, pkt)) {
 			owe(core, qp, index, pkt_at,
-				pkt_at * qp->attr.path_mtu_bytes +
-					uroce_load_be32(uroce_pkt_reth(pkt) + UROCE_RETH_DMALEN));
+				pkt_at * qp->attr.path_mtu_bytes + dma_bytes(pkt));
 			return UROCE_ACCEPTED;
 		}
 	}

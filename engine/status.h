@@ -91,6 +91,9 @@ enum uroce_access {
 	UROCE_ACCESS_MW_BIND = 16,	 /* windows may be bound to the region */
 	UROCE_ACCESS_ZERO_BASED = 32,	 /* addresses count from the start of the region */
 	UROCE_ACCESS_FLUSH_GLOBAL = 256, /* a peer may ask that its writes be visible to all */
+	/* All that a peer can be allowed. */
+	UROCE_ACCESS_REMOTE_ALL = UROCE_ACCESS_REMOTE_WRITE | UROCE_ACCESS_REMOTE_READ |
+		UROCE_ACCESS_REMOTE_ATOMIC | UROCE_ACCESS_FLUSH_GLOBAL,
 };
 
 /* Kinds of queue pairs. Numbers of enum ibv_qp_type. */

@@ -14,13 +14,13 @@ enum {
 
 #define WIRE(f, m, l, o) .known = true, .first = f, .middle = m, .last = l, .only = o
 #define ONLY(o)		 WIRE(NONE, NONE, NONE, o)
-#define LOCAL		 .known = true, .local = true, .rc = true, .uc = true
+#define LOCAL		 .known = true, .local = true, .bare = true, .rc = true, .uc = true
 #define ALL		 .rc = true, .uc = true, .ud = true
 #define RC_UC		 .rc = true, .uc = true
 #define RC		 .rc = true
 #define PAYLOAD		 .has_payload = true
 #define READS		 .reads = true, .answered = true
-#define ATOMIC		 .atomic = true, .answered = true
+#define ATOMIC		 .atomic = true, .word = true, .answered = true
 #define ANSWERED	 .answered = true
 #define AS(wc)		 .completes_as = UROCE_WC_##wc
 
@@ -34,8 +34,8 @@ static const struct uroce_wr_kind kinds[] = {
 	[UROCE_WR_RDMA_READ]		= {ONLY(0x0c), RC, READS, AS(RDMA_READ)},
 	[UROCE_WR_ATOMIC_CMP_AND_SWP]	= {ONLY(0x13), RC, ATOMIC, AS(COMP_SWAP)},
 	[UROCE_WR_ATOMIC_FETCH_AND_ADD]	= {ONLY(0x14), RC, ATOMIC, AS(FETCH_ADD)},
-	[UROCE_WR_FLUSH]		= {ONLY(0x1c), RC, ANSWERED, AS(FLUSH)},
-	[UROCE_WR_ATOMIC_WRITE]		= {ONLY(0x1d), RC, PAYLOAD, ANSWERED, AS(ATOMIC_WRITE)},
+	[UROCE_WR_FLUSH]		= {ONLY(0x1c), RC, .bare = true, ANSWERED, AS(FLUSH)},
+	[UROCE_WR_ATOMIC_WRITE]		= {ONLY(0x1d), RC, PAYLOAD, .word = true, ANSWERED, AS(ATOMIC_WRITE)},
 	[UROCE_WR_LOCAL_INV]		= {LOCAL, AS(LOCAL_INV)},
 	[UROCE_WR_BIND_MW]		= {LOCAL, AS(BIND_MW)},
 	[UROCE_WR_REG_MR]		= {LOCAL, AS(REG_MR)},

@@ -19,6 +19,8 @@ struct uroce_wr_kind {
 	enum uroce_wc_opcode completes_as;
 	bool rc, uc, ud;  /* who can carry it */
 	bool has_payload; /* its segments are sent */
+	bool word;	  /* its segments are one word of eight bytes, there and here */
+	bool bare;	  /* it has no segments: its length, if any, is of something else */
 	bool reads;	  /* READ: its answers fill its segments */
 	bool atomic;	  /* its answer is the word that was there before */
 	bool answered;	  /* only an answer of its own completes it: not an acknowledgement */

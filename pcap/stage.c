@@ -11,6 +11,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "qp_state.h"
+
 enum {
 	PD = 1,
 	QPS_LOG2 = 4,
@@ -58,12 +60,13 @@ static void init_core(struct uroce_stage *stage, const struct uroce_stage_conf *
 		(struct uroce_ah_slot){.number = UROCE_STAGE_AH, .pd = PD, .path = &stage->path};
 }
 
-static int modify(struct uroce_stage *stage, const struct uroce_qp_attr *attr, uint32_t mask)
+static int advance(
+	struct uroce_stage *stage, enum uroce_qp_state from, const struct uroce_qp_attr *attr)
 {
 	struct uroce_cmd cmd = {.kind = UROCE_CMD_QP_MODIFY,
 		.qp = stage->qp,
 		.attr = *attr,
-		.attr_mask = mask | UROCE_QP_ATTR_STATE};
+		.attr_mask = uroce_qp_attrs_required(stage->qp->caps.type, from, attr->state)};
 
 	return uroce_core_ctrl(&stage->core, &cmd, 0);
 }
@@ -87,25 +90,13 @@ static int connect_qp(struct uroce_stage *stage, const struct uroce_stage_conf *
 		.max_rd_atomic = RD_ATOMIC,
 		.max_dest_rd_atomic = RD_ATOMIC,
 	};
-	uint32_t init = UROCE_QP_ATTR_PKEY_INDEX | UROCE_QP_ATTR_PORT, rtr = 0,
-		 rts = UROCE_QP_ATTR_SQ_PSN;
-	int err;
+	int err = advance(stage, UROCE_QP_RESET, &attr);
 
-	init |= conf->type == UROCE_QP_UD ? UROCE_QP_ATTR_QKEY : UROCE_QP_ATTR_ACCESS_FLAGS;
-	if (conf->type != UROCE_QP_UD)
-		rtr = UROCE_QP_ATTR_AV | UROCE_QP_ATTR_PATH_MTU | UROCE_QP_ATTR_DEST_QPN |
-			UROCE_QP_ATTR_RQ_PSN;
-	if (conf->type == UROCE_QP_RC) {
-		rtr |= UROCE_QP_ATTR_MAX_DEST_RD_ATOMIC | UROCE_QP_ATTR_MIN_RNR_TIMER;
-		rts |= UROCE_QP_ATTR_TIMEOUT | UROCE_QP_ATTR_RETRY_CNT | UROCE_QP_ATTR_RNR_RETRY |
-			UROCE_QP_ATTR_MAX_RD_ATOMIC;
-	}
-	err = modify(stage, &attr, init);
 	attr.state = UROCE_QP_RTR;
 	if (!err)
-		err = modify(stage, &attr, rtr);
+		err = advance(stage, UROCE_QP_INIT, &attr);
 	attr.state = UROCE_QP_RTS;
-	return err ? err : modify(stage, &attr, rts);
+	return err ? err : advance(stage, UROCE_QP_RTR, &attr);
 }
 
 int uroce_stage_init(struct uroce_stage *stage, const struct uroce_stage_conf *conf)

@@ -175,12 +175,10 @@ static bool is_to_self(const struct uroce_poller *poller, const uint8_t *frame)
 /* Whether queue pairs of this device may be members of the group that the frame goes to. */
 static bool is_to_own_group(const struct uroce_core *core, const uint8_t *frame)
 {
+	const struct uroce_local *local = &core->conf.local;
 	uint32_t dst = uroce_load_be32(frame + UROCE_ETH_BYTES + UROCE_IPV4_DST);
 
-	for (uint32_t i = 0; i < core->conf.local.num_groups; i++)
-		if (core->conf.local.groups[i].addr == dst)
-			return true;
-	return false;
+	return uroce_local_find_group(local, dst) < local->num_groups;
 }
 
 /* Members on this side of the wire get a copy. */

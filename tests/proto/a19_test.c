@@ -137,11 +137,25 @@ static void atomic_write_is_executed_once(struct drill *d)
 	inject_dropped(d, UROCE_DROP_READ_NOT_REMEMBERED, "FETCH_ADD psn +0 va 0x2000");
 }
 
+/* A frame that may not be, and what it is told; "invalid-request" or a key's fault. */
+struct refusal {
+	const char *frame, *nak;
+};
+
+static void refused_anew(struct drill *d, const struct refusal *refusal)
+{
+	struct endpoint_conf conf = drill_conf(d);
+
+	drill_restart(d, &conf);
+	inject_dropped(d, UROCE_DROP_REQUEST_REFUSED, "%s", refusal->frame);
+	expect(d, "ACKNOWLEDGE psn +0 NAK %s msn 0", refusal->nak);
+	expect_event(d, refusal->nak[0] == 'i' ? "QP_REQ_ERR" : "QP_ACCESS_ERR");
+	expect_ended(d);
+}
+
 static void atomic_writes_that_may_not_be(struct drill *d)
 {
-	static const struct {
-		const char *frame, *nak;
-	} bad[] = {
+	static const struct refusal bad[] = {
 		{"ATOMIC_WRITE psn +0 ack va 0x2004 len 8", "invalid-request"},
 		{"ATOMIC_WRITE psn +0 ack va 0x2000 len 4", "invalid-request"},
 		{"ATOMIC_WRITE psn +0 ack va 0x2000 len 8 dma 16", "invalid-request"},
@@ -151,13 +165,7 @@ static void atomic_writes_that_may_not_be(struct drill *d)
 	};
 
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
-		struct endpoint_conf conf = drill_conf(d);
-
-		drill_restart(d, &conf);
-		inject_dropped(d, UROCE_DROP_REQUEST_REFUSED, "%s", bad[i].frame);
-		expect(d, "ACKNOWLEDGE psn +0 NAK %s msn 0", bad[i].nak);
-		expect_event(d, bad[i].nak[0] == 'i' ? "QP_REQ_ERR" : "QP_ACCESS_ERR");
-		expect_ended(d);
+		refused_anew(d, &bad[i]);
 		expect_memory(d, 0, DRILL_MEM, 0, 0);
 	}
 }
@@ -200,9 +208,7 @@ static void flushes_are_answered(struct drill *d)
 
 static void flushes_that_may_not_be(struct drill *d)
 {
-	static const struct {
-		const char *frame, *nak;
-	} bad[] = {
+	static const struct refusal bad[] = {
 		{"FLUSH psn +0 ack type 2 va 0x2000 dma 8", "invalid-request"},
 		{"FLUSH psn +0 ack type 3 va 0x2000 dma 8", "invalid-request"},
 		{"FLUSH psn +0 ack type 0 va 0x2000 dma 8", "invalid-request"},
@@ -213,15 +219,8 @@ static void flushes_that_may_not_be(struct drill *d)
 		{"FLUSH psn +0 ack va 0xfffc dma 8", "remote-access-error"},
 	};
 
-	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
-		struct endpoint_conf conf = drill_conf(d);
-
-		drill_restart(d, &conf);
-		inject_dropped(d, UROCE_DROP_REQUEST_REFUSED, "%s", bad[i].frame);
-		expect(d, "ACKNOWLEDGE psn +0 NAK %s msn 0", bad[i].nak);
-		expect_event(d, bad[i].nak[0] == 'i' ? "QP_REQ_ERR" : "QP_ACCESS_ERR");
-		expect_ended(d);
-	}
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+		refused_anew(d, &bad[i]);
 }
 
 static void flush_needs_the_regions_right(struct drill *d)

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "drill.h"
+#include "qp_state.h"
 
 #define A(name) UROCE_QP_ATTR_##name
 
@@ -183,11 +184,30 @@ static void types_that_do_not_exist(struct drill *d)
 	}
 }
 
+static void the_attributes_an_edge_needs(struct drill *d)
+{
+	static const enum uroce_qp_type types[] = {UROCE_QP_RC, UROCE_QP_UC, UROCE_QP_UD};
+
+	for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
+		const struct endpoint_steps steps = endpoint_steps_of(types[i]);
+		enum uroce_qp_type t = types[i];
+
+		expect_number(
+			d, uroce_qp_attrs_required(t, UROCE_QP_RESET, UROCE_QP_INIT), steps.init);
+		expect_number(
+			d, uroce_qp_attrs_required(t, UROCE_QP_INIT, UROCE_QP_RTR), steps.rtr);
+		expect_number(d, uroce_qp_attrs_required(t, UROCE_QP_RTR, UROCE_QP_RTS), steps.rts);
+		expect_number(d, uroce_qp_attrs_required(t, UROCE_QP_INIT, UROCE_QP_RTS), 0);
+	}
+}
+
 int main(void)
 {
 	static const struct drill_case cases[] = {
 		{"every edge of UC takes its attributes and no other", uc_edges_are_right},
 		{"every edge of UD takes its attributes and no other", ud_edges_are_right},
+		{"what an edge needs of the attributes is known by type",
+			the_attributes_an_edge_needs},
 		{"ERR and RESET are reached from everywhere", reset_and_err_from_everywhere},
 		{"a new Q_Key counts from then on", a_new_qkey_counts_from_then_on},
 		{"RC, UC and UD are the types that there are", types_that_do_not_exist},

@@ -5,18 +5,7 @@
  */
 #include "node.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#define MUST(cond) \
-	do { \
-		if (!(cond)) { \
-			fprintf(stderr, "%s:%d: test set-up failed: %s\n", __FILE__, __LINE__, \
-				#cond); \
-			abort(); \
-		} \
-	} while (0)
+#include "must.h"
 
 enum {
 	PD = 7,
@@ -25,40 +14,20 @@ enum {
 		UROCE_ACCESS_REMOTE_ATOMIC,
 };
 
-static void *allocate(size_t bytes)
-{
-	size_t line = UROCE_CACHE_LINE_BYTES;
-	void *p = aligned_alloc(line, (bytes + line - 1) / line * line);
-
-	MUST(p);
-	memset(p, 0, bytes);
-	return p;
-}
-
 struct node_qp_conf node_qp_defaults(uint32_t peer_node, uint32_t peer_qp)
 {
+	const struct endpoint_conf one = endpoint_defaults(1, 2);
+
 	return (struct node_qp_conf){
 		.peer_node = peer_node,
 		.peer_qp = peer_qp,
-		.mtu_bytes = 1024,
-		.sq_psn = 0x10,
-		.rq_psn = 0x10,
-		.caps = {.type = UROCE_QP_RC,
-			.max_send_wr = 64,
-			.max_recv_wr = 64,
-			.max_send_sge = 16,
-			.max_recv_sge = 16,
-			.max_inline_bytes = 256,
-			.max_dest_rd_atomic = 16,
-			.window_pkts = 128},
-		.attr = {.timeout = 14,
-			.retry_cnt = 7,
-			.rnr_retry = 7,
-			.min_rnr_timer = 1,
-			.max_rd_atomic = 16,
-			.max_dest_rd_atomic = 16},
+		.mtu_bytes = one.mtu_bytes,
+		.sq_psn = one.sq_psn,
+		.rq_psn = one.rq_psn,
+		.caps = one.caps,
+		.attr = one.attr,
 		.access = RIGHTS & ~UROCE_ACCESS_LOCAL_WRITE,
-		.signal_all = true,
+		.signal_all = one.signal_all,
 	};
 }
 
@@ -80,9 +49,9 @@ static void init_core(struct node *node)
 
 	while ((1u << log2) < 2 * node->num_qps)
 		log2++;
-	node->qp_slots = allocate(sizeof(node->qp_slots[0]) << log2);
-	node->timers = allocate(sizeof(node->timers[0]) * (node->num_qps + 1));
-	node->ahs = allocate(sizeof(node->ahs[0]) * ahs);
+	node->qp_slots = must_allocate(sizeof(node->qp_slots[0]) << log2);
+	node->timers = must_allocate(sizeof(node->timers[0]) * (node->num_qps + 1));
+	node->ahs = must_allocate(sizeof(node->ahs[0]) * ahs);
 	conf.timer_heap = node->timers;
 	conf.ahs = node->ahs;
 	memcpy(conf.local.mac, node->mac, sizeof(node->mac));
@@ -115,7 +84,7 @@ static void init_qp(struct node *node, struct node_qp *qp, const struct node_qp_
 
 	qp->conf = *conf;
 	MUST(uroce_qp_caps_check(&conf->caps) == 0);
-	cmd.qp = uroce_qp_init(allocate(uroce_qp_bytes(&conf->caps)), &conf->caps);
+	cmd.qp = uroce_qp_init(must_allocate(uroce_qp_bytes(&conf->caps)), &conf->caps);
 	MUST(uroce_core_ctrl(&node->core, &cmd, 0) == 0);
 	qp->qp = cmd.qp;
 }
@@ -131,12 +100,12 @@ void node_init(struct node *node, uint32_t number, const struct node_conf *conf)
 	init_core(node);
 	init_memory(node, conf->mem_bytes);
 	node->num_cqs = conf->num_cqs;
-	node->cqs = allocate(sizeof(node->cqs[0]) * conf->num_cqs);
+	node->cqs = must_allocate(sizeof(node->cqs[0]) * conf->num_cqs);
 	for (uint32_t i = 0; i < conf->num_cqs; i++) {
-		node->cqs[i] = allocate(uroce_cq_bytes(conf->cqes, 1));
+		node->cqs[i] = must_allocate(uroce_cq_bytes(conf->cqes, 1));
 		uroce_cq_init(node->cqs[i], conf->cqes, 1);
 	}
-	node->qps = allocate(sizeof(node->qps[0]) * (conf->num_qps + 1));
+	node->qps = must_allocate(sizeof(node->qps[0]) * (conf->num_qps + 1));
 	for (uint32_t i = 0; i < conf->num_qps; i++)
 		init_qp(node, &node->qps[i], &conf->qps[i]);
 }

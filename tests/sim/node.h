@@ -76,7 +76,7 @@ struct node {
 	uint32_t key;
 };
 
-/* What most tests want: RC, MTU 1024, PSN 0x10, timeout 14, retries 7, 16 reads. */
+/* What most tests want: a test endpoint's defaults. */
 struct node_qp_conf node_qp_defaults(uint32_t peer_node, uint32_t peer_qp);
 
 /* Node `number` of a network, 192.0.2.1 being the first; its queue pairs are in RESET. */

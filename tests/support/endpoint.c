@@ -6,35 +6,14 @@
 #include "endpoint.h"
 
 #include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
+#include "must.h"
 #include "opcode.h"
-
-#define MUST(cond) \
-	do { \
-		if (!(cond)) { \
-			fprintf(stderr, "%s:%d: test set-up failed: %s\n", __FILE__, __LINE__, \
-				#cond); \
-			abort(); \
-		} \
-	} while (0)
 
 enum {
 	PD = 7,
 	NET_192_0_2 = 0xc0000200
 };
-
-static void *allocate(size_t bytes)
-{
-	size_t line = UROCE_CACHE_LINE_BYTES;
-	void *p = aligned_alloc(line, (bytes + line - 1) / line * line);
-
-	MUST(p);
-	memset(p, 0, bytes);
-	return p;
-}
 
 struct endpoint_conf endpoint_defaults(uint32_t id, uint32_t peer_id)
 {
@@ -103,7 +82,7 @@ static void init_qp(struct endpoint *ep)
 		.srq = ep->srq};
 
 	MUST(uroce_qp_caps_check(&ep->conf.caps) == 0);
-	cmd.qp = uroce_qp_init(allocate(uroce_qp_bytes(&ep->conf.caps)), &ep->conf.caps);
+	cmd.qp = uroce_qp_init(must_allocate(uroce_qp_bytes(&ep->conf.caps)), &ep->conf.caps);
 	MUST(uroce_core_ctrl(&ep->core, &cmd, 0) == 0);
 	ep->qp = cmd.qp;
 }
@@ -129,15 +108,15 @@ void endpoint_init(struct endpoint *ep, const struct endpoint_conf *conf)
 		.dmac = {2, 0, 0, 0, 0, (uint8_t)conf->peer_ip},
 		.ttl = 64,
 		.resolved = true};
-	ep->cq = allocate(uroce_cq_bytes(cqes, 1));
+	ep->cq = must_allocate(uroce_cq_bytes(cqes, 1));
 	uroce_cq_init(ep->cq, cqes, 1);
-	ep->mem = allocate(conf->mem_bytes);
+	ep->mem = must_allocate(conf->mem_bytes);
 	ep->key = endpoint_register(ep, 0, conf->mem_bytes,
 		UROCE_ACCESS_LOCAL_WRITE | UROCE_ACCESS_REMOTE_WRITE | UROCE_ACCESS_REMOTE_READ |
 			UROCE_ACCESS_REMOTE_ATOMIC | UROCE_ACCESS_MW_BIND |
 			UROCE_ACCESS_FLUSH_GLOBAL);
 	if (conf->srq_wr) {
-		ep->srq = allocate(uroce_srq_bytes(conf->srq_wr, conf->caps.max_recv_sge));
+		ep->srq = must_allocate(uroce_srq_bytes(conf->srq_wr, conf->caps.max_recv_sge));
 		uroce_srq_init(ep->srq, conf->srq_wr, conf->caps.max_recv_sge);
 	}
 	set_ah(ep);
