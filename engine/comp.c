@@ -72,15 +72,14 @@ void uroce_comp_wait_path(struct uroce_core *core, struct uroce_qp *qp, uint64_t
 		arm(core, qp, UROCE_TIMER_PATH, now_ns + core->conf.path_wait_ns);
 }
 
-void uroce_comp_path_lost(struct uroce_core *core, struct uroce_qp *qp, uint64_t now_ns)
+void uroce_comp_path_changed(struct uroce_core *core, struct uroce_qp *qp, uint64_t now_ns)
 {
-	/* A receiver that was not ready is waited for first; then sending finds the path lost. */
-	if (uroce_timer_armed(&qp->comp.timer) && qp->comp.timer_use == UROCE_TIMER_ACK)
-		uroce_comp_wait_path(core, qp, now_ns);
-}
-
-void uroce_comp_path_resolved(struct uroce_core *core, struct uroce_qp *qp, uint64_t now_ns)
-{
+	if (!qp->path->resolved) {
+		/* A receiver that was not ready is waited for first; then sending finds it lost. */
+		if (uroce_timer_armed(&qp->comp.timer) && qp->comp.timer_use == UROCE_TIMER_ACK)
+			uroce_comp_wait_path(core, qp, now_ns);
+		return;
+	}
 	if (qp->comp.timer_use == UROCE_TIMER_PATH)
 		uroce_timer_cancel(&qp->comp.timer);
 	uroce_comp_sent(core, qp, now_ns);
@@ -169,6 +168,8 @@ void uroce_comp_check_drained(struct uroce_core *core, struct uroce_qp *qp)
 	if (qp->state != UROCE_QP_SQD || qp->drained || req->head != req->at || started)
 		return;
 	qp->drained = true;
+	/* What may not leave waits for no path. */
+	uroce_timer_cancel(&qp->comp.timer);
 	if (qp->want_drained_event)
 		uroce_qp_notify(core, qp, UROCE_EVENT_SQ_DRAINED);
 }
@@ -290,9 +291,6 @@ void uroce_comp_expire(struct uroce_core *core, struct uroce_qp *qp, uint64_t no
 		restart_ack_timer(core, qp, now_ns);
 		break;
 	case UROCE_TIMER_PATH:
-		/* What waited may have been done in another way, or left by another path. */
-		if (qp->req.head == qp->req.tail)
-			break;
 		fail_head(core, qp, UROCE_CAUSE_PATH, UROCE_STATUS_RETRY_EXC_ERR, 0, now_ns);
 		break;
 	}

@@ -26,11 +26,11 @@ void uroce_comp_local_done(struct uroce_core *core, struct uroce_qp *qp);
 /* The requester waits for the peer's MAC. */
 void uroce_comp_wait_path(struct uroce_core *core, struct uroce_qp *qp, uint64_t now_ns);
 
-/* The MAC is not known any more: answers that are due cannot be waited for. */
-void uroce_comp_path_lost(struct uroce_core *core, struct uroce_qp *qp, uint64_t now_ns);
-
-/* The MAC is there: sending starts, or starts again. */
-void uroce_comp_path_resolved(struct uroce_core *core, struct uroce_qp *qp, uint64_t now_ns);
+/*
+ * The queue pair's path changed, or it has another. With its MAC known sending starts, or starts
+ * again; without, answers that are due cannot be waited for.
+ */
+void uroce_comp_path_changed(struct uroce_core *core, struct uroce_qp *qp, uint64_t now_ns);
 
 /* The queue pair's timer has expired. */
 void uroce_comp_expire(struct uroce_core *core, struct uroce_qp *qp, uint64_t now_ns);

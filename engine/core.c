@@ -331,14 +331,8 @@ static void update_path(struct uroce_core *core, struct uroce_cmd *cmd, uint64_t
 
 	*path = cmd->path_new;
 	path->users = users;
-	for (struct uroce_qp *qp = users; qp; qp = qp->path_next) {
-		uroce_build_template(qp);
-		if (path->resolved)
-			uroce_comp_path_resolved(core, qp, now_ns);
-		else
-			uroce_comp_path_lost(core, qp, now_ns);
-		uroce_core_wake_responses(core, qp);
-	}
+	for (struct uroce_qp *qp = users; qp; qp = qp->path_next)
+		uroce_qp_path_changed(core, qp, now_ns);
 }
 
 static void report(const struct uroce_core *core, struct uroce_cmd *cmd)

@@ -212,6 +212,13 @@ static void set_values(struct uroce_qp *qp, const struct uroce_qp_attr *attr, ui
 		uroce_build_template(qp);
 }
 
+void uroce_qp_path_changed(struct uroce_core *core, struct uroce_qp *qp, uint64_t now_ns)
+{
+	uroce_build_template(qp);
+	uroce_comp_path_changed(core, qp, now_ns);
+	uroce_core_wake_responses(core, qp);
+}
+
 /* Forgets everything but the memory and the number: a connection leaves nothing to the next. */
 static void enter_reset(struct uroce_core *core, struct uroce_qp *qp)
 {
@@ -281,6 +288,8 @@ int uroce_qp_change(struct uroce_core *core, struct uroce_qp *qp, const struct u
 	uroce_trace_push(&core->trace, now_ns, UROCE_TRACE_STATE, qp->qpn, 0,
 		mask & A(STATE) ? attr->state : qp->state, qp->state);
 	set_values(qp, attr, mask);
+	if ((mask & A(AV)) && uroce_qp_sends(qp))
+		uroce_qp_path_changed(core, qp, now_ns);
 	if (!(mask & A(STATE)))
 		return 0;
 	/* What was wrong with the send queue is over. */

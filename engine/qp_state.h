@@ -15,6 +15,9 @@
 int uroce_qp_change(struct uroce_core *core, struct uroce_qp *qp, const struct uroce_qp_attr *attr,
 	uint32_t mask, uint64_t now_ns);
 
+/* Frames of both sides take the queue pair's path as it is now. Core's thread. */
+void uroce_qp_path_changed(struct uroce_core *core, struct uroce_qp *qp, uint64_t now_ns);
+
 /* The least mask that takes a queue pair of this type along this edge; 0: there is no such edge. */
 uint32_t uroce_qp_attrs_required(
 	enum uroce_qp_type type, enum uroce_qp_state from, enum uroce_qp_state to);

@@ -190,8 +190,6 @@ static bool start_message(
 	uint32_t pkts = message_pkts(qp, wqe);
 	uint32_t outstanding = (req->psn_next - req->psn_una) & UROCE_PSN_MASK;
 
-	if (qp->state == UROCE_QP_SQD)
-		return false;
 	if (outstanding + pkts > UROCE_PSN_OUTSTANDING_MAX)
 		return false;
 	state->psn_first = req->psn_next;
@@ -445,15 +443,16 @@ uint32_t uroce_req_build(
 	wqe = uroce_qp_send_wqe(qp, req->at);
 	state = uroce_qp_send_state(qp, req->at);
 	kind = uroce_wr_kind(wqe->opcode);
+	if (state->status != UROCE_STATUS_SUCCESS)
+		return uroce_req_fail(
+			core, qp, UROCE_CAUSE_MALFORMED_WQE, UROCE_STATUS_LOC_QP_OP_ERR, 0, now_ns);
+	/* Local ones have to wait here; SQD ends what was started, and starts nothing. */
+	if (kind->local || (state->pkts == 0 && qp->state == UROCE_QP_SQD))
+		return 0;
 	if (qp->path && !qp->path->resolved) {
 		uroce_comp_wait_path(core, qp, now_ns);
 		return 0;
 	}
-	if (state->status != UROCE_STATUS_SUCCESS)
-		return uroce_req_fail(
-			core, qp, UROCE_CAUSE_MALFORMED_WQE, UROCE_STATUS_LOC_QP_OP_ERR, 0, now_ns);
-	if (kind->local)
-		return 0;
 	if (state->pkts == 0 && !start_message(qp, wqe, state))
 		return 0;
 	if (!may_send(qp, wqe, uroce_psn_add(state->psn_first, req->at_pkt)))

@@ -179,6 +179,138 @@ static void nak_while_unresolved(struct drill *d)
 	expect_cqe(d, "send 100 SUCCESS len 8; send 101 SUCCESS len 8");
 }
 
+/* ---- SQD, and another path ---- */
+
+static void stop(struct drill *d)
+{
+	const struct uroce_qp_attr attr = {.state = UROCE_QP_SQD};
+
+	expect_number(d,
+		drill_modify(d, &attr, UROCE_QP_ATTR_STATE | UROCE_QP_ATTR_EN_SQD_ASYNC_NOTIFY), 0);
+}
+
+/* To a path of another MAC, `resolved` or not. */
+static void change_path(struct drill *d, bool resolved)
+{
+	static struct uroce_path other;
+	const struct uroce_qp_attr attr = {.path = &other};
+
+	other = d->ep.path;
+	other.users = NULL;
+	other.resolved = resolved;
+	other.dmac[3] = 0x66;
+	expect_number(d, drill_modify(d, &attr, UROCE_QP_ATTR_AV), 0);
+}
+
+static void nothing_is_waited_for_in_sqd(struct drill *d)
+{
+	set_path(d, false);
+	post(d, "SEND 100 len 8");
+	expect_nothing(d);
+	stop(d);
+	expect_event(d, "SQ_DRAINED");
+	/* What SQD holds back waits for no path, and neither does what is posted there. */
+	post(d, "SEND 101 len 8");
+	expect_nothing(d);
+	pass(d, 2 * PATH_WAIT_NS);
+	expect_state(d, UROCE_QP_SQD);
+	expect_no_cqe(d);
+	/* Its time begins when it may leave. */
+	expect_number(d, drill_to_state(d, UROCE_QP_RTS), 0);
+	expect_nothing(d);
+	pass(d, PATH_WAIT_NS - 1);
+	expect_state(d, UROCE_QP_RTS);
+	pass(d, 1);
+	expect_cqe(d, "send 100 RETRY_EXC_ERR; send 101 WR_FLUSH_ERR");
+	expect_ended(d);
+	expect_number(d, d->ep.qp->report.cause, UROCE_CAUSE_PATH);
+}
+
+static void what_stays_at_home_needs_no_path(struct drill *d)
+{
+	uint32_t key = endpoint_slot(&d->ep, UROCE_MR_WINDOW_2);
+
+	set_path(d, false);
+	expect_number(d, drill_to_state(d, UROCE_QP_SQD), 0);
+	post(d, "BIND 100 key %u new %u addr 0 bytes 8 access %d", key, key ^ 1,
+		UROCE_ACCESS_REMOTE_READ);
+	expect_nothing(d);
+	expect_no_cqe(d);
+	expect_number(d, drill_to_state(d, UROCE_QP_RTS), 0);
+	expect_nothing(d);
+	expect_cqe(d, "bind 100 SUCCESS len 0");
+	pass(d, 2 * PATH_WAIT_NS);
+	expect_state(d, UROCE_QP_RTS);
+}
+
+static void another_path_for_what_waits(struct drill *d)
+{
+	set_path(d, false);
+	post(d, "SEND 100 len 8");
+	expect_nothing(d);
+	stop(d);
+	expect_event(d, "SQ_DRAINED");
+	change_path(d, true);
+	expect_number(d, drill_to_state(d, UROCE_QP_RTS), 0);
+	expect(d, "SEND_ONLY psn +0 ack len 8");
+	expect_number(d, d->frame[3], 0x66);
+	/* Answers are waited for as ever. */
+	pass(d, TIMEOUT_NS);
+	expect(d, "SEND_ONLY psn +0 ack len 8");
+	inject(d, "ACKNOWLEDGE psn +0 ACK");
+	expect_cqe(d, "send 100 SUCCESS len 8");
+	pass(d, 2 * PATH_WAIT_NS);
+	expect_state(d, UROCE_QP_RTS);
+}
+
+static void another_path_for_what_is_on_the_wire(struct drill *d)
+{
+	post(d, "SEND 100 len 8");
+	expect(d, "SEND_ONLY psn +0 ack len 8");
+	set_path(d, false);
+	stop(d);
+	change_path(d, true);
+	pass(d, TIMEOUT_NS);
+	expect(d, "SEND_ONLY psn +0 ack len 8");
+	expect_number(d, d->frame[3], 0x66);
+	pass(d, TIMEOUT_NS);
+	expect(d, "SEND_ONLY psn +0 ack len 8");
+	inject(d, "ACKNOWLEDGE psn +0 ACK");
+	expect_cqe(d, "send 100 SUCCESS len 8");
+	expect_event(d, "SQ_DRAINED");
+	pass(d, 2 * PATH_WAIT_NS);
+	expect_state(d, UROCE_QP_SQD);
+}
+
+static void another_path_that_is_not_known(struct drill *d)
+{
+	post(d, "SEND 100 len 8");
+	expect(d, "SEND_ONLY psn +0 ack len 8");
+	stop(d);
+	change_path(d, false);
+	/* Retry timers stand still, as on a path that is lost. */
+	pass(d, PATH_WAIT_NS - 1);
+	expect_nothing(d);
+	expect_state(d, UROCE_QP_SQD);
+	expect_number(d, d->ep.core.counters.local_ack_timeout_err, 0);
+	pass(d, 1);
+	expect_cqe(d, "send 100 RETRY_EXC_ERR");
+	expect_ended(d);
+	expect_number(d, d->ep.qp->report.cause, UROCE_CAUSE_PATH);
+}
+
+static void answers_take_another_path(struct drill *d)
+{
+	set_path(d, false);
+	inject(d, "RDMA_WRITE_ONLY psn +0 ack va 0x1000 len 64");
+	expect_nothing(d);
+	stop(d);
+	expect_event(d, "SQ_DRAINED");
+	change_path(d, true);
+	expect(d, "ACKNOWLEDGE psn +0 ACK msn 1");
+	expect_number(d, d->frame[3], 0x66);
+}
+
 int main(void)
 {
 	static const struct drill_case cases[] = {
@@ -196,6 +328,13 @@ int main(void)
 		{"RNR on a lost path does not defer its end for ever", unresolved_when_not_ready},
 		{"a new MAC is used from then on", new_mac},
 		{"a NAK on a lost path waits for the path", nak_while_unresolved},
+		{"what SQD holds back waits for no path", nothing_is_waited_for_in_sqd},
+		{"what stays at home needs no path", what_stays_at_home_needs_no_path},
+		{"what waited for a path leaves by another", another_path_for_what_waits},
+		{"what is on the wire is sent again by another path",
+			another_path_for_what_is_on_the_wire},
+		{"another path may not be known either", another_path_that_is_not_known},
+		{"answers that wait for a path leave by another", answers_take_another_path},
 	};
 
 	return DRILL_SUITE("comp_path", cases);
