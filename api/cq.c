@@ -61,38 +61,72 @@ uint32_t uroce_cq_capacity(const struct uroce_cq *cq)
 	return cq->capacity;
 }
 
-/* Moves one worker's ring. */
-static int resize_ring(struct uroce_cq *cq, unsigned int worker, uint32_t capacity)
+static int move_ring(struct uroce_cq *cq, unsigned int worker, void *entries, uint32_t capacity)
 {
 	struct cq_shell *shell = cq->owner;
 	struct uroce_cmd cmd = {.kind = UROCE_CMD_CQ_RESIZE,
 		.cq = cq,
-		.resize_entries = uroce_allocate(uroce_cq_ring_bytes(capacity)),
+		.resize_entries = entries,
 		.resize_capacity = capacity};
-	void *entries = cmd.resize_entries;
+
+	return uroce_worker_ctrl(&shell->dev->workers[worker], &cmd);
+}
+
+/* Moves one worker's ring to memory of its own; *was: where it was, still allocated. */
+static int resize_ring(struct uroce_cq *cq, unsigned int worker, uint32_t capacity, void **was)
+{
+	void *entries = uroce_allocate(uroce_cq_ring_bytes(capacity));
 	int err;
 
 	if (!entries)
 		return -ENOMEM;
-	err = uroce_worker_ctrl(&shell->dev->workers[worker], &cmd);
-	if (err) {
+	*was = cq->rings[worker].entries;
+	err = move_ring(cq, worker, entries, capacity);
+	if (err)
 		free(entries);
-		return err;
-	}
+	return err;
+}
+
+/* The ring is where it shall stay: what it was in before goes, unless the queue holds it. */
+static void settle_ring(struct uroce_cq *cq, unsigned int worker)
+{
+	struct cq_shell *shell = cq->owner;
+
 	free(shell->entries[worker]);
-	shell->entries[worker] = entries;
-	return 0;
+	shell->entries[worker] = cq->rings[worker].entries;
+}
+
+/* Back to where the ring was, and to the room that it had. */
+static void undo_resize(struct uroce_cq *cq, unsigned int worker, void *was)
+{
+	void *entries = cq->rings[worker].entries;
+
+	if (move_ring(cq, worker, was, cq->capacity) == 0)
+		free(entries);
+	else
+		settle_ring(cq, worker);
 }
 
 int uroce_cq_resize(struct uroce_cq *cq, uint32_t capacity)
 {
 	struct cq_shell *shell = cq->owner;
+	unsigned int num = shell->dev->num_workers, moved = 0;
+	void *was[UROCE_WORKERS_MAX];
 	int err = 0;
 
 	if (capacity < 1 || capacity > UROCE_CQ_CAPACITY_MAX)
 		return -EINVAL;
-	for (unsigned int i = 0; !err && i < shell->dev->num_workers; i++)
-		err = resize_ring(cq, i, capacity);
+	for (; moved < num; moved++) {
+		err = resize_ring(cq, moved, capacity, &was[moved]);
+		if (err)
+			break;
+	}
+	for (unsigned int i = 0; i < moved; i++) {
+		if (err)
+			undo_resize(cq, i, was[i]);
+		else
+			settle_ring(cq, i);
+	}
 	if (!err)
 		cq->capacity = capacity;
 	return err;

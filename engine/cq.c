@@ -65,6 +65,15 @@ bool uroce_cq_push(struct uroce_cq *cq, uint32_t worker, const struct uroce_cqe 
 	return true;
 }
 
+/* Slots up to head are free again. A queue that was reset since is further on already. */
+static void give_back(struct uroce_ring *queue, uint32_t head)
+{
+	uint32_t now = atomic_load_explicit(&queue->head, memory_order_relaxed);
+
+	if ((int32_t)(head - now) > 0)
+		uroce_ring_release(queue, head);
+}
+
 uint32_t uroce_cq_pop(struct uroce_cq *cq, struct uroce_cqe *out, uint32_t n)
 {
 	uint32_t got = 0;
@@ -80,7 +89,7 @@ uint32_t uroce_cq_pop(struct uroce_cq *cq, struct uroce_cqe *out, uint32_t n)
 				continue;
 			/* Last: what is posted into the freed slot may complete at once, and needs
 			 * the place in this ring that is free by now. */
-			uroce_ring_release(out[got].queue, out[got].queue_head);
+			give_back(out[got].queue, out[got].queue_head);
 			got++;
 		}
 		cq->turn = cq->turn + 1 == cq->num_rings ? 0 : cq->turn + 1;

@@ -286,6 +286,59 @@ static void a_shrunk_queue_overflows_at_its_new_size(void)
 	pair_fini(&pair);
 }
 
+/* A queue pair on a worker of the pair's first device whose n receives ended in a flush. */
+static struct uroce_qp *flushed_on(struct uroce_pd *pd, struct uroce_cq *cq, uint16_t worker, int n)
+{
+	const struct uroce_qp_conf conf = {.send_cq = cq, .recv_cq = cq, .worker = worker};
+	const struct uroce_qp_modify_attr err = {.state = UROCE_QP_ERR};
+	const struct uroce_recv_wr wr = {0};
+	struct uroce_qp *qp;
+
+	CU_ASSERT_EQUAL_FATAL(uroce_qp_create(pd, &conf, &qp), 0);
+	CU_ASSERT_EQUAL(uroce_qp_prepare(qp), 0);
+	for (int i = 0; i < n; i++)
+		CU_ASSERT_EQUAL(uroce_post_recv(qp, &wr, 1), 1);
+	CU_ASSERT_EQUAL(uroce_qp_modify(qp, &err, UROCE_QP_ATTR_STATE), 0);
+	return qp;
+}
+
+static void a_refused_resize_leaves_every_worker_its_room(void)
+{
+	const struct uroce_device_conf conf = {.addr = "192.0.2.1", .num_workers = 2};
+	const uint8_t mac[6] = {2};
+	struct memlink links[2];
+	void *both[] = {&links[0], &links[1]};
+	struct uroce_device *dev;
+	struct uroce_event event;
+	struct uroce_qp *qps[2];
+	struct uroce_pd *pd;
+	struct uroce_cq *cq;
+	struct uroce_wc wc[8];
+
+	memlink_init(&links[0], &links[1]);
+	CU_ASSERT_EQUAL_FATAL(
+		uroce_device_open_link(&conf, mac, 1024, &memlink_ops, both, &dev), 0);
+	CU_ASSERT_EQUAL_FATAL(uroce_pd_create(dev, &pd), 0);
+	CU_ASSERT_EQUAL_FATAL(uroce_cq_create(dev, 4, &cq), 0);
+	/* The second worker has too much waiting for the new size, the first has not. */
+	qps[0] = flushed_on(pd, cq, 1, 3);
+	CU_ASSERT_EQUAL(uroce_cq_resize(cq, 2), -EINVAL);
+	CU_ASSERT_EQUAL(uroce_cq_capacity(cq), 4);
+	CU_ASSERT_EQUAL(uroce_cq_poll(cq, wc, 8), 3);
+	qps[1] = flushed_on(pd, cq, 0, 4);
+	for (int i = 0; i < 2; i++)
+		uroce_worker_poll(uroce_device_worker(dev, (unsigned int)i));
+	while (uroce_event_poll(dev, &event, 1) == 1)
+		CU_ASSERT_NOT_EQUAL(event.type, UROCE_EVENT_CQ_ERR);
+	CU_ASSERT_EQUAL(uroce_cq_poll(cq, wc, 8), 4);
+	for (int i = 0; i < 2; i++)
+		CU_ASSERT_EQUAL(uroce_qp_destroy(qps[i]), 0);
+	CU_ASSERT_EQUAL(uroce_cq_destroy(cq), 0);
+	CU_ASSERT_EQUAL(uroce_pd_destroy(pd), 0);
+	CU_ASSERT_EQUAL(uroce_device_close(dev), 0);
+	memlink_fini(&links[0], &links[1]);
+}
+
 /* ---- sleeping ---- */
 
 static void without_leave_to_sleep_nobody_sleeps(void)
@@ -422,6 +475,8 @@ int main(void)
 			a_queue_grows_and_shrinks_with_its_completions},
 		{"a shrunk completion queue overflows at its new size",
 			a_shrunk_queue_overflows_at_its_new_size},
+		{"a refused resize leaves every worker its room",
+			a_refused_resize_leaves_every_worker_its_room},
 		{"without leave to sleep no worker sleeps", without_leave_to_sleep_nobody_sleeps},
 		{"an idle worker sleeps, after a while",
 			an_idle_worker_sleeps_no_longer_than_allowed},

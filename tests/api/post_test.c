@@ -281,6 +281,32 @@ static void posting_needs_the_state_for_it(void)
 	pair_fini(&pair);
 }
 
+static void a_reset_queue_pair_has_all_its_room_after_old_completions(void)
+{
+	const struct uroce_qp_conf conf = {.max_recv_wr = 8};
+	const struct uroce_qp_modify_attr reset = {.state = UROCE_QP_RESET};
+	const struct uroce_recv_wr recv = {0};
+	const struct uroce_send_wr send = {.opcode = UROCE_WR_SEND};
+	struct uroce_qp *qp;
+	struct uroce_wc wc[8];
+
+	pair_init(&pair, &conf);
+	qp = pair.side[1].qp;
+	for (int i = 0; i < 8; i++)
+		CU_ASSERT_EQUAL(uroce_post_recv(qp, &recv, 1), 1);
+	CU_ASSERT_EQUAL(uroce_post_send(pair.side[0].qp, &send, 1), 1);
+	for (int i = 0; i < 100; i++)
+		pair_turn(&pair);
+	/* One receive is complete and not polled; the others are gone with the reset. */
+	CU_ASSERT_EQUAL(uroce_qp_modify(qp, &reset, UROCE_QP_ATTR_STATE), 0);
+	CU_ASSERT_EQUAL(uroce_cq_poll(pair.side[1].cq, wc, 8), 1);
+	CU_ASSERT_EQUAL(uroce_qp_prepare(qp), 0);
+	for (int i = 0; i < 8; i++)
+		CU_ASSERT_EQUAL(uroce_post_recv(qp, &recv, 1), 1);
+	CU_ASSERT_EQUAL(uroce_post_recv(qp, &recv, 1), -ENOMEM);
+	pair_fini(&pair);
+}
+
 int main(void)
 {
 	static const struct unit_case cases[] = {
@@ -298,6 +324,8 @@ int main(void)
 			every_completion_field_is_right_for_every_operation},
 		{"an armed queue gives one event", an_armed_queue_gives_one_event},
 		{"posting needs the state for it", posting_needs_the_state_for_it},
+		{"a reset queue pair has all its room after its old completions are polled",
+			a_reset_queue_pair_has_all_its_room_after_old_completions},
 	};
 
 	return run_suite("post", cases, sizeof(cases) / sizeof(cases[0]));

@@ -1,17 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Runs a fuzz target over the files named on the command line, each once, without libFuzzer: what
- * the fuzzers found stays found.
+ * Runs a fuzz target over the files that are named on the command line or lie in the folders named
+ * there, each once, without libFuzzer: what the fuzzers found stays found.
  *
  * A finding ends the process; the file that is being run is named before, so it is the last one on
  * standard error then.
  */
+#include <dirent.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "input.h"
 
 enum {
-	INPUT_BYTES_MAX = 65536
+	INPUT_BYTES_MAX = 65536,
+	PATH_BYTES = 4096
 };
 
 /* A copy of exactly the input's size, so that a sanitizer sees a step over its edge. */
@@ -38,15 +41,47 @@ static int run_file(const char *path)
 	return 0;
 }
 
+static int ran, failed;
+
+static void count(const char *path)
+{
+	if (run_file(path) == 0)
+		ran++;
+	else
+		failed++;
+}
+
+/* In the order of their names, so that two runs do the same. */
+static void run_folder(const char *path)
+{
+	struct dirent **entries = NULL;
+	int num = scandir(path, &entries, NULL, alphasort);
+
+	if (num < 0) {
+		perror(path);
+		failed++;
+		return;
+	}
+	for (int i = 0; i < num; i++) {
+		char file[PATH_BYTES];
+
+		snprintf(file, sizeof(file), "%s/%s", path, entries[i]->d_name);
+		if (entries[i]->d_name[0] != '.')
+			count(file);
+		free(entries[i]);
+	}
+	free(entries);
+}
+
 int main(int argc, char **argv)
 {
-	int ran = 0, failed = 0;
+	struct stat st;
 
 	for (int i = 1; i < argc; i++) {
-		if (run_file(argv[i]) == 0)
-			ran++;
+		if (stat(argv[i], &st) == 0 && S_ISDIR(st.st_mode))
+			run_folder(argv[i]);
 		else
-			failed++;
+			count(argv[i]);
 	}
 	printf("RESULT %s passed=%d failed=%d skipped=0\n", UROCE_FUZZ_NAME, ran, failed);
 	return ran > 0 && failed == 0 ? 0 : 1;

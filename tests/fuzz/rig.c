@@ -149,8 +149,9 @@ void rig_give_built(struct rig *rig, const struct rig_packet *packet)
 	uint8_t *bth = ip + UROCE_IPV4_BYTES + UROCE_UDP_BYTES;
 	uint32_t bytes = header + packet->payload_bytes;
 	uint32_t frame = UROCE_TEMPLATE_BYTES - UROCE_BTH_BYTES + bytes + UROCE_ICRC_BYTES;
-	uint32_t damage = packet->flags & 4 ? take(&rig->in, 2) : 0;
-	uint8_t damage_by = packet->flags & 4 ? (uint8_t)take(&rig->in, 1) : 0;
+	bool damaged = (packet->flags & 4) && !rig->faultless;
+	uint32_t damage = damaged ? take(&rig->in, 2) : 0;
+	uint8_t damage_by = damaged ? (uint8_t)take(&rig->in, 1) : 0;
 
 	bth[UROCE_BTH_OPCODE] = packet->opcode;
 	bth[UROCE_BTH_FLAGS] = packet->flags & 0xf0;
@@ -233,8 +234,12 @@ void rig_give_packet(struct rig *rig)
 		how = take(&rig->in, 1);
 		uroce_store_be32(at, how < RIG_KEYS ? rig->keys[how] : take(&rig->in, 4));
 	}
-	if (op->aeth)
+	if (op->aeth) {
 		take_bytes(&rig->in, at, UROCE_AETH_BYTES);
+		at += UROCE_AETH_BYTES;
+	}
+	if (op->atomicacketh)
+		memset(at, packet.flags | 1, UROCE_ATOMICACKETH_BYTES);
 	rig_give_built(rig, &packet);
 }
 

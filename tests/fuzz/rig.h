@@ -31,6 +31,7 @@ struct rig {
 	struct endpoint ep;
 	struct input in;
 	uint64_t now_ns;
+	bool faultless;		 /* no frame is damaged; then no payload byte is zero */
 	uint32_t keys[RIG_KEYS]; /* as they are once everything posted is carried out */
 	/* the ledger; work requests are numbered from 1, receives too */
 	uint64_t sends_posted, recvs_posted;

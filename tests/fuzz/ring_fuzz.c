@@ -122,6 +122,8 @@ static uint64_t take_address(struct rig *rig)
 		return (uintptr_t)app.bystander + offset % BYSTANDER_BYTES;
 	case 1:
 		return take_u64(&rig->in);
+	case 2: /* of what counts from zero */
+		return offset;
 	default:
 		return (uintptr_t)rig->ep.mem + offset % (RIG_MEM_BYTES + 128) - 64;
 	}
@@ -165,6 +167,28 @@ static void forge_send(struct rig *rig)
 		wqe.lkey = take_key(rig);
 	memcpy(entry, &wqe, sizeof(wqe));
 	put_segments(rig, entry + sizeof(wqe), 3 * sizeof(struct uroce_seg));
+	atomic_store(&ring->tail, atomic_load(&ring->tail) + 1);
+	ring->producer_tail = atomic_load(&ring->tail);
+}
+
+/* A bind or registration of what may be the bystander's memory, under the key that follows. */
+static void forge_change(struct rig *rig)
+{
+	struct uroce_ring *ring = &rig->ep.qp->send_ring;
+	uint32_t *key = &rig->keys[RIG_KEY_WINDOW_1 + take(&rig->in, 1) % 3];
+	struct uroce_send_wqe wqe = {.wr_id = 1, .imm = *key};
+
+	wqe.opcode = key == &rig->keys[RIG_KEY_FAST] ? UROCE_WR_REG_MR : UROCE_WR_BIND_MW;
+	wqe.new_key = (*key & ~0xffu) | ((*key + 1) & 0xff);
+	wqe.bytes = take(&rig->in, 2);
+	wqe.change_addr = take_address(rig);
+	wqe.change_bytes = take(&rig->in, 2);
+	if (wqe.opcode == UROCE_WR_REG_MR)
+		wqe.ptr = take_address(rig);
+	else
+		wqe.lkey = take_key(rig);
+	*key = wqe.new_key;
+	memcpy(uroce_ring_entry(ring, atomic_load(&ring->tail)), &wqe, sizeof(wqe));
 	atomic_store(&ring->tail, atomic_load(&ring->tail) + 1);
 	ring->producer_tail = atomic_load(&ring->tail);
 }
@@ -269,8 +293,11 @@ static void step(struct rig *rig)
 		poll_all(rig);
 		break;
 	case 6:
-	case 7:
 		forge_send(rig);
+		ring_bell(rig);
+		break;
+	case 7:
+		forge_change(rig);
 		ring_bell(rig);
 		break;
 	case 8:
