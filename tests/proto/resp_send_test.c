@@ -415,6 +415,9 @@ static void cq_overflow(struct drill *d)
 	expect_number(d, d->ep.core.counters.cq_overflows, 1);
 	expect_number(d, d->ep.qp->report.cause, UROCE_CAUSE_CQ_OVERFLOW);
 	expect_number(d, d->ep.qp->report.detail, 1);
+	/* A completion knows neither time nor PSN. */
+	expect_number(d, d->ep.qp->report.error_ns, 0);
+	expect_number(d, d->ep.qp->report.error_psn, 0);
 	expect_number(d, atomic_load(&d->ep.cq->overrun), 1);
 }
 
