@@ -8,16 +8,16 @@
 #include "device.h"
 
 enum {
-	CQ_CAPACITY_MAX = 65536,
 	POLL_CHUNK = 16
 };
 
-int uroce_cq_create(struct uroce_device *dev, uint32_t capacity, struct uroce_cq **out)
+static int create(struct uroce_device *dev, struct uroce_channel *channel, uint32_t capacity,
+	struct uroce_cq **out)
 {
 	struct cq_shell *shell;
 	struct uroce_cq *cq;
 
-	if (capacity < 1 || capacity > CQ_CAPACITY_MAX)
+	if (capacity < 1 || capacity > UROCE_CQ_CAPACITY_MAX)
 		return -EINVAL;
 	shell = calloc(1, sizeof(*shell));
 	cq = uroce_allocate(uroce_cq_bytes(capacity, dev->num_workers));
@@ -28,12 +28,74 @@ int uroce_cq_create(struct uroce_device *dev, uint32_t capacity, struct uroce_cq
 	}
 	uroce_cq_init(cq, capacity, dev->num_workers);
 	shell->dev = dev;
+	shell->cq = cq;
+	shell->channel = channel;
 	cq->owner = shell;
 	pthread_mutex_lock(&dev->lock);
 	dev->num_cqs++;
 	pthread_mutex_unlock(&dev->lock);
 	*out = cq;
 	return 0;
+}
+
+int uroce_cq_create(struct uroce_device *dev, uint32_t capacity, struct uroce_cq **out)
+{
+	return create(dev, NULL, capacity, out);
+}
+
+int uroce_cq_create_on(struct uroce_channel *channel, uint32_t capacity, struct uroce_cq **out)
+{
+	struct uroce_device *dev = uroce_channel_device(channel);
+	int err = create(dev, channel, capacity, out);
+
+	if (err)
+		return err;
+	pthread_mutex_lock(&dev->lock);
+	uroce_channel_count_use(channel, 1);
+	pthread_mutex_unlock(&dev->lock);
+	return 0;
+}
+
+uint32_t uroce_cq_capacity(const struct uroce_cq *cq)
+{
+	return cq->capacity;
+}
+
+/* Moves one worker's ring. */
+static int resize_ring(struct uroce_cq *cq, unsigned int worker, uint32_t capacity)
+{
+	struct cq_shell *shell = cq->owner;
+	struct uroce_cmd cmd = {.kind = UROCE_CMD_CQ_RESIZE,
+		.cq = cq,
+		.resize_entries = uroce_allocate(uroce_cq_ring_bytes(capacity)),
+		.resize_capacity = capacity};
+	void *entries = cmd.resize_entries;
+	int err;
+
+	if (!entries)
+		return -ENOMEM;
+	err = uroce_worker_ctrl(&shell->dev->workers[worker], &cmd);
+	if (err) {
+		free(entries);
+		return err;
+	}
+	free(shell->entries[worker]);
+	shell->entries[worker] = entries;
+	return 0;
+}
+
+int uroce_cq_resize(struct uroce_cq *cq, uint32_t capacity)
+{
+	struct cq_shell *shell = cq->owner;
+	int err = 0;
+
+	if (capacity < 1 || capacity > UROCE_CQ_CAPACITY_MAX)
+		return -EINVAL;
+	for (unsigned int i = 0; !err && i < shell->dev->num_workers; i++)
+		err = resize_ring(cq, i, capacity);
+	if (!err)
+		cq->capacity = capacity;
+	return err;
 }
 
 int uroce_cq_destroy(struct uroce_cq *cq)
@@ -49,6 +111,10 @@ int uroce_cq_destroy(struct uroce_cq *cq)
 	pthread_mutex_unlock(&dev->lock);
 	if (busy)
 		return -EBUSY;
+	if (shell->channel)
+		uroce_channel_forget(shell);
+	for (unsigned int i = 0; i < dev->num_workers; i++)
+		free(shell->entries[i]);
 	free(shell);
 	free(cq);
 	return 0;

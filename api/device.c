@@ -9,6 +9,8 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
 
 #include "eal.h"
 #include "log.h"
@@ -19,6 +21,8 @@ enum {
 	DESCS_DEFAULT = 1024,
 	MBUFS_DEFAULT = 8192,
 	MTU_DEFAULT = 4096,
+	AHS_DEFAULT = 1024,
+	AHS_MAX = 1 << 20,
 	QPS_MAX = 1 << 20,
 	MRS_MAX = 1 << 22,
 };
@@ -48,8 +52,9 @@ static int take_conf(struct uroce_device *dev, const struct uroce_device_conf *c
 	c->tx_descs = c->tx_descs ? c->tx_descs : DESCS_DEFAULT;
 	c->num_mbufs = c->num_mbufs ? c->num_mbufs : MBUFS_DEFAULT;
 	c->mtu_bytes = c->mtu_bytes ? c->mtu_bytes : MTU_DEFAULT;
+	c->max_ahs = c->max_ahs ? c->max_ahs : AHS_DEFAULT;
 	if (c->num_workers > UROCE_WORKERS_MAX || c->max_qps > QPS_MAX || c->max_mrs > MRS_MAX ||
-		c->icrc_mode > UROCE_ICRC_OFF)
+		c->max_ahs > AHS_MAX || c->icrc_mode > UROCE_ICRC_OFF)
 		return -EINVAL;
 	return 0;
 }
@@ -64,8 +69,11 @@ static int allocate_tables(struct uroce_device *dev)
 	dev->mr_slots = uroce_allocate(mrs * sizeof(*dev->mr_slots));
 	dev->qp_slots = uroce_allocate(qps * sizeof(*dev->qp_slots));
 	dev->workers = uroce_allocate(dev->conf.num_workers * sizeof(*dev->workers));
-	if (!dev->mr_slots || !dev->qp_slots || !dev->workers)
+	dev->ah_numbers = calloc(dev->conf.max_ahs, sizeof(*dev->ah_numbers));
+	if (!dev->mr_slots || !dev->qp_slots || !dev->workers || !dev->ah_numbers)
 		return -ENOMEM;
+	for (unsigned int i = 0; i < dev->conf.num_workers; i++)
+		dev->workers[i].wake_fd = -1;
 	uroce_mr_table_init(&dev->mrs, dev->mr_slots, mrs);
 	uroce_qptable_init(&dev->qptable, dev->qp_slots, log2, (uint32_t)uroce_random64());
 	return 0;
@@ -75,7 +83,11 @@ static void free_device(struct uroce_device *dev)
 {
 	for (unsigned int i = 0; dev->workers && i < dev->conf.num_workers; i++)
 		uroce_worker_fini(&dev->workers[i]);
+	uroce_ah_free_lost(dev);
 	uroce_path_free_all(dev);
+	if (dev->event_fd >= 0)
+		close(dev->event_fd);
+	free(dev->ah_numbers);
 	pthread_mutex_destroy(&dev->lock);
 	free(dev->workers);
 	free(dev->qp_slots);
@@ -92,6 +104,7 @@ static int create(const struct uroce_device_conf *conf, struct uroce_device **ou
 	if (!dev)
 		return -ENOMEM;
 	pthread_mutex_init(&dev->lock, NULL);
+	atomic_store(&dev->event_fd, -1);
 	err = take_conf(dev, conf);
 	if (!err)
 		err = allocate_tables(dev);
@@ -130,7 +143,8 @@ static int open_port(struct uroce_device *dev)
 		.rx_descs = c->rx_descs,
 		.tx_descs = c->tx_descs,
 		.num_mbufs = c->num_mbufs,
-		.mtu_bytes = c->mtu_bytes};
+		.mtu_bytes = c->mtu_bytes,
+		.rx_interrupts = c->idle_sleep_us > 0};
 	int err = uroce_port_open(&dev->port, &port_conf);
 
 	if (err)
@@ -222,7 +236,7 @@ int uroce_device_close(struct uroce_device *dev)
 	bool busy;
 
 	pthread_mutex_lock(&dev->lock);
-	busy = dev->num_pds || dev->num_cqs || dev->num_qps;
+	busy = dev->num_pds || dev->num_cqs || dev->num_qps || dev->num_channels;
 	pthread_mutex_unlock(&dev->lock);
 	if (busy)
 		return -EBUSY;
@@ -255,6 +269,11 @@ void uroce_device_query(const struct uroce_device *dev, struct uroce_device_attr
 	attr->max_sge = UROCE_SGE_MAX;
 	attr->max_inline_bytes = UROCE_INLINE_BYTES_MAX;
 	attr->max_rd_atomic = UROCE_RD_ATOMIC_MAX;
+	attr->max_srq_wr = UROCE_WR_MAX;
+	attr->max_cqes = UROCE_CQ_CAPACITY_MAX;
+	attr->max_ahs = dev->conf.max_ahs;
+	attr->max_groups = UROCE_LOCAL_GROUPS_MAX;
+	attr->rx_interrupts = dev->has_port && dev->port.rx_interrupts;
 }
 
 struct uroce_worker *uroce_device_worker(struct uroce_device *dev, unsigned int i)
@@ -277,8 +296,11 @@ int uroce_device_neighbour_set(struct uroce_device *dev, const char *addr, const
 
 int uroce_event_poll(struct uroce_device *dev, struct uroce_event *events, int n)
 {
-	int got = 0;
+	int fd = atomic_load(&dev->event_fd), got = 0;
 
+	/* First: what comes from here on raises it again. */
+	if (fd >= 0)
+		uroce_fd_drain(fd);
 	for (unsigned int i = 0; i < dev->num_workers; i++) {
 		struct uroce_ring *ring = &dev->workers[i].events;
 		struct uroce_event *event;
@@ -288,7 +310,29 @@ int uroce_event_poll(struct uroce_device *dev, struct uroce_event *events, int n
 			uroce_ring_pop(ring);
 		}
 	}
+	/* There may be more than was asked for. */
+	if (fd >= 0 && got == n)
+		uroce_fd_raise(fd);
 	return got;
+}
+
+int uroce_event_fd(struct uroce_device *dev)
+{
+	int fd;
+
+	pthread_mutex_lock(&dev->lock);
+	fd = atomic_load(&dev->event_fd);
+	if (fd < 0) {
+		fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+		if (fd < 0)
+			fd = -errno;
+		else
+			/* What is there already counts too. */
+			uroce_fd_raise(fd);
+		atomic_store(&dev->event_fd, fd < 0 ? -1 : fd);
+	}
+	pthread_mutex_unlock(&dev->lock);
+	return fd;
 }
 
 /* ---- protection domains ---- */

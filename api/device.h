@@ -13,13 +13,18 @@
 
 #include "core.h"
 #include "link.h"
-#include "poll.h"
+#include "poller.h"
 #include "port.h"
 #include "steer.h"
 #include "telemetry.h"
 #include "uroce.h"
 
 struct uroce_request;
+struct uroce_channel;
+
+enum {
+	UROCE_CQ_CAPACITY_MAX = 65536
+};
 
 struct uroce_worker {
 	struct uroce_core core;
@@ -34,6 +39,10 @@ struct uroce_worker {
 	_Atomic uint64_t polled_ns;
 	struct uroce_ring events; /* to uroce_event_poll */
 	void *events_memory;
+	/* sleeping */
+	uint32_t idle_turns;
+	int wake_fd; /* -1 unless the device's workers may sleep */
+	struct uroce_ah_slot *ahs;
 	/* worker mode */
 	unsigned int lcore_id;
 	bool launched;
@@ -50,6 +59,22 @@ struct path_entry {
 	struct uroce_worker *worker;
 	uint32_t refs;
 	struct path_entry *next;
+};
+
+/* An address handle: one number, and a path on each worker. */
+struct uroce_ah {
+	struct uroce_pd *pd;
+	struct uroce_ah_conf conf;
+	uint32_t number;
+	struct path_entry *paths[UROCE_WORKERS_MAX];
+	struct uroce_ah *lost_next;
+};
+
+/* A queue pair's membership of a multicast group. */
+struct group_entry {
+	struct uroce_group_member member;
+	struct uroce_worker *worker;
+	struct group_entry *next;
 };
 
 /* A static neighbour. */
@@ -74,7 +99,11 @@ struct uroce_device {
 	struct uroce_qptable_slot *qp_slots;
 	struct path_entry *paths;
 	struct neighbour *neighbours;
-	uint32_t num_pds, num_cqs, num_qps, next_pd;
+	uint32_t *ah_numbers; /* by slot: the last one used, and whether it is in use in bit 31 */
+	struct uroce_ah *lost_ahs; /* that a worker which does not poll may still know */
+	struct group_entry *groups;
+	_Atomic int event_fd; /* -1: nobody asked for it */
+	uint32_t num_pds, num_cqs, num_qps, num_channels, next_pd;
 	struct uroce_telemetry_device telemetry;
 	unsigned int num_workers;
 	struct uroce_worker *workers;
@@ -89,6 +118,17 @@ struct uroce_pd {
 /* What the library knows of a completion queue, behind the engine's. */
 struct cq_shell {
 	struct uroce_device *dev;
+	struct uroce_cq *cq;
+	uint32_t users;
+	void *entries[UROCE_WORKERS_MAX]; /* of rings that were resized */
+	struct uroce_channel *channel;	  /* or NULL */
+	_Atomic uint32_t fired;		  /* events that the channel has not handed out */
+	struct cq_shell *fired_next;	  /* of the channel's list, while fired is not 0 */
+};
+
+/* Behind a shared receive queue. */
+struct srq_shell {
+	struct uroce_pd *pd;
 	uint32_t users;
 };
 
@@ -98,6 +138,7 @@ struct qp_shell {
 	struct uroce_worker *worker;
 	struct uroce_pd *pd;
 	struct path_entry *path;
+	struct uroce_qp_conf conf;
 	uint32_t psn;		/* of its first request */
 	_Atomic uint32_t state; /* as last set; the engine may have gone on to ERR */
 };
@@ -127,6 +168,32 @@ int uroce_worker_ctrl(struct uroce_worker *worker, struct uroce_cmd *cmd);
 /* Cache line aligned zeroed memory, or NULL; free() takes it back. */
 void *uroce_allocate(size_t bytes);
 
+/* Wakes a worker that sleeps. Any thread. */
+void uroce_worker_wake(struct uroce_worker *worker);
+
+/* ---- channel.c ---- */
+
+struct uroce_device *uroce_channel_device(const struct uroce_channel *channel);
+/* One more, or (by -1) one fewer completion queue on it. The device's lock is held. */
+void uroce_channel_count_use(struct uroce_channel *channel, int by);
+
+/* A completion queue of the channel fired. The worker's thread. */
+void uroce_channel_fire(struct cq_shell *shell);
+/* A completion queue leaves its channel; events of it that were not taken are gone. */
+void uroce_channel_forget(struct cq_shell *shell);
+
+/* Adds one to an eventfd, which becomes readable; takes what is in one. */
+void uroce_fd_raise(int fd);
+void uroce_fd_drain(int fd);
+
+/* ---- ah.c ---- */
+
+/* Frees what no worker uses any more. */
+void uroce_ah_free_lost(struct uroce_device *dev);
+
+/* Frees the memberships of a queue pair that is destroyed. */
+void uroce_group_forget(struct uroce_device *dev, const struct uroce_qp *qp);
+
 /* ---- path.c ---- */
 
 /* Parses "a.b.c.d" with or without "/len"; -EINVAL. */
@@ -139,6 +206,8 @@ bool uroce_ipv4_of_gid(const uint8_t gid[16], uint32_t *ip);
 struct path_entry *uroce_path_take(
 	struct uroce_worker *worker, uint32_t ip, uint8_t tos, uint8_t ttl);
 void uroce_path_release(struct path_entry *entry);
+/* Learns mac if it is one (not all zero); -EHOSTUNREACH: none is known then; -ENOMEM. */
+int uroce_path_learn(struct uroce_device *dev, uint32_t ip, const uint8_t mac[6]);
 bool uroce_path_mac_known(const struct uroce_device *dev, uint32_t ip);
 int uroce_path_set_mac(struct uroce_device *dev, uint32_t ip, const uint8_t mac[6]);
 void uroce_path_free_all(struct uroce_device *dev);

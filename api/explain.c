@@ -58,6 +58,12 @@ static const char *verdict_text(uint32_t verdict)
 		return "the region does not allow this access";
 	case UROCE_MR_RANGE:
 		return "the range is not inside the region";
+	case UROCE_MR_WRONG_QP:
+		return "the window was bound by another queue pair";
+	case UROCE_MR_WRONG_KIND:
+		return "the key is not of a kind that this can be done with";
+	case UROCE_MR_IN_USE:
+		return "it is bound or registered already, or windows are bound to it";
 	case UROCE_MR_OK:
 		break;
 	}
@@ -180,6 +186,19 @@ static void say_cause(struct text *t, const struct uroce_qp_report *r)
 	case UROCE_CAUSE_INVALIDATE:
 		say(t, "the peer asked to invalidate key 0x%08x, which may not be invalidated",
 			r->detail);
+		break;
+	case UROCE_CAUSE_BIND:
+		say(t, "a memory window could not be bound: %s", verdict_text(r->detail));
+		break;
+	case UROCE_CAUSE_MEMORY_CHANGE:
+		say(t, "a fast registration or invalidation was refused: %s",
+			verdict_text(r->detail));
+		break;
+	case UROCE_CAUSE_ADDRESS_HANDLE:
+		say(t, "no address handle of this domain has number 0x%x (destroyed?)", r->detail);
+		break;
+	case UROCE_CAUSE_RECV_BAD:
+		say(t, "a receive's own memory: %s", verdict_text(r->detail));
 		break;
 	case UROCE_CAUSE_CQ_OVERFLOW:
 		say(t, "a completion queue of %u entries overflowed", r->detail);

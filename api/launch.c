@@ -14,7 +14,7 @@ static int loop(void *arg)
 	struct uroce_worker *worker = arg;
 
 	while (!atomic_load_explicit(&worker->stop, memory_order_relaxed))
-		uroce_worker_poll(worker);
+		uroce_worker_backoff(worker, uroce_worker_poll(worker));
 	uroce_worker_offline(worker);
 	return 0;
 }
@@ -39,6 +39,7 @@ void uroce_worker_stop(struct uroce_worker *worker)
 	if (!worker->launched)
 		return;
 	atomic_store(&worker->stop, true);
+	uroce_worker_wake(worker);
 	uroce_lcore_wait(worker->lcore_id);
 	worker->launched = false;
 }

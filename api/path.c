@@ -57,15 +57,26 @@ static struct neighbour *find_neighbour(const struct uroce_device *dev, uint32_t
 
 bool uroce_path_mac_known(const struct uroce_device *dev, uint32_t ip)
 {
-	return ip == dev->ip || find_neighbour(dev, ip);
+	return ip == dev->ip || uroce_ipv4_is_multicast(ip) || find_neighbour(dev, ip);
+}
+
+int uroce_path_learn(struct uroce_device *dev, uint32_t ip, const uint8_t mac[6])
+{
+	static const uint8_t none[6];
+
+	if (ip != dev->ip && !uroce_ipv4_is_multicast(ip) && memcmp(mac, none, sizeof(none)) != 0)
+		return uroce_path_set_mac(dev, ip, mac);
+	return uroce_path_mac_known(dev, ip) ? 0 : -EHOSTUNREACH;
 }
 
 static void resolve(const struct uroce_device *dev, struct uroce_path *path)
 {
 	const struct neighbour *n = find_neighbour(dev, path->dst_ip);
 
-	path->resolved = path->dst_ip == dev->ip || n;
-	if (path->dst_ip == dev->ip)
+	path->resolved = uroce_path_mac_known(dev, path->dst_ip);
+	if (uroce_ipv4_is_multicast(path->dst_ip))
+		uroce_ipv4_multicast_mac(path->dst_ip, path->dmac);
+	else if (path->dst_ip == dev->ip)
 		memcpy(path->dmac, dev->mac, sizeof(path->dmac));
 	else if (n)
 		memcpy(path->dmac, n->mac, sizeof(path->dmac));

@@ -28,16 +28,35 @@ static uint32_t or_default(uint32_t value, uint32_t fallback)
 	return value ? value : fallback;
 }
 
-static struct uroce_qp_caps caps_of(const struct uroce_qp_conf *conf)
+/* conf with its defaults filled in. */
+static struct uroce_qp_conf with_defaults(const struct uroce_qp_conf *conf)
 {
+	struct uroce_qp_conf c = *conf;
+
+	c.type = conf->type ? conf->type : UROCE_QP_RC;
+	c.max_send_wr = or_default(conf->max_send_wr, WR_DEFAULT);
+	c.max_recv_wr = conf->srq ? 1 : or_default(conf->max_recv_wr, WR_DEFAULT);
+	c.max_send_sge = or_default(conf->max_send_sge, SGE_DEFAULT);
+	c.max_recv_sge =
+		conf->srq ? conf->srq->max_sge : or_default(conf->max_recv_sge, SGE_DEFAULT);
+	c.max_dest_rd_atomic = or_default(conf->max_dest_rd_atomic, RD_ATOMIC_DEFAULT);
+	c.window_pkts = or_default(conf->window_pkts, UROCE_WINDOW_DEFAULT_PKTS);
+	return c;
+}
+
+static struct uroce_qp_caps caps_of(const struct uroce_qp_conf *given)
+{
+	const struct uroce_qp_conf conf = with_defaults(given);
+
 	return (struct uroce_qp_caps){
-		.max_send_wr = or_default(conf->max_send_wr, WR_DEFAULT),
-		.max_recv_wr = or_default(conf->max_recv_wr, WR_DEFAULT),
-		.max_send_sge = or_default(conf->max_send_sge, SGE_DEFAULT),
-		.max_recv_sge = or_default(conf->max_recv_sge, SGE_DEFAULT),
-		.max_inline_bytes = conf->max_inline_bytes,
-		.max_dest_rd_atomic = or_default(conf->max_dest_rd_atomic, RD_ATOMIC_DEFAULT),
-		.window_pkts = or_default(conf->window_pkts, UROCE_WINDOW_DEFAULT_PKTS),
+		.type = conf.type,
+		.max_send_wr = conf.max_send_wr,
+		.max_recv_wr = conf.max_recv_wr,
+		.max_send_sge = conf.max_send_sge,
+		.max_recv_sge = conf.max_recv_sge,
+		.max_inline_bytes = conf.max_inline_bytes,
+		.max_dest_rd_atomic = conf.max_dest_rd_atomic,
+		.window_pkts = conf.window_pkts,
 	};
 }
 
@@ -56,12 +75,15 @@ static bool cq_is_of(const struct uroce_cq *cq, const struct uroce_device *dev)
 	return cq && ((const struct cq_shell *)cq->owner)->dev == dev;
 }
 
-static int check_conf(const struct uroce_device *dev, const struct uroce_qp_conf *conf)
+static int check_conf(const struct uroce_pd *pd, const struct uroce_qp_conf *conf)
 {
+	const struct uroce_device *dev = pd->dev;
 	struct uroce_qp_caps caps = caps_of(conf);
 
-	if (conf->type != 0 && conf->type != UROCE_QP_RC)
+	if (caps.type < UROCE_QP_RC || caps.type > UROCE_QP_UD)
 		return -EOPNOTSUPP;
+	if (conf->srq && ((const struct srq_shell *)conf->srq->owner)->pd != pd)
+		return -EINVAL;
 	if (!cq_is_of(conf->send_cq, dev) || !cq_is_of(conf->recv_cq, dev))
 		return -EINVAL;
 	if (conf->worker >= dev->num_workers)
@@ -77,6 +99,8 @@ static void count_use(
 	shell->pd->users += (uint32_t)by;
 	((struct cq_shell *)send_cq->owner)->users += (uint32_t)by;
 	((struct cq_shell *)recv_cq->owner)->users += (uint32_t)by;
+	if (shell->conf.srq)
+		((struct srq_shell *)shell->conf.srq->owner)->users += (uint32_t)by;
 	shell->dev->num_qps += (uint32_t)by;
 	pthread_mutex_unlock(&shell->dev->lock);
 }
@@ -90,7 +114,8 @@ static int create_on_worker(
 		.pd = shell->pd->id,
 		.signal_all = conf->signal_all,
 		.send_cq = conf->send_cq,
-		.recv_cq = conf->recv_cq};
+		.recv_cq = conf->recv_cq,
+		.srq = conf->srq};
 	int err = uroce_worker_ctrl(shell->worker, &cmd);
 
 	return err == -ENOSPC ? -ENOMEM : err;
@@ -102,7 +127,7 @@ int uroce_qp_create(struct uroce_pd *pd, const struct uroce_qp_conf *conf, struc
 	struct uroce_qp_caps caps = caps_of(conf);
 	struct qp_shell *shell;
 	void *memory;
-	int err = check_conf(dev, conf);
+	int err = check_conf(pd, conf);
 
 	if (err)
 		return err;
@@ -116,6 +141,7 @@ int uroce_qp_create(struct uroce_pd *pd, const struct uroce_qp_conf *conf, struc
 	*shell = (struct qp_shell){.dev = dev,
 		.pd = pd,
 		.worker = &dev->workers[conf->worker],
+		.conf = with_defaults(conf),
 		.psn = (uint32_t)uroce_random64() & UROCE_PSN_MASK};
 	*out = uroce_qp_init(memory, &caps);
 	(*out)->owner = shell;
@@ -139,6 +165,7 @@ int uroce_qp_destroy(struct uroce_qp *qp)
 
 	if (err)
 		return err;
+	uroce_group_forget(dev, qp);
 	uroce_cq_purge(qp->send_cq, &qp->send_ring);
 	uroce_cq_purge(qp->recv_cq, &qp->recv_ring);
 	count_use(shell, qp->send_cq, qp->recv_cq, -1);
@@ -167,6 +194,7 @@ static struct uroce_qp_attr engine_attr(const struct uroce_qp_modify_attr *attr)
 		.dest_qpn = attr->dest_qpn,
 		.rq_psn = attr->rq_psn,
 		.sq_psn = attr->sq_psn,
+		.qkey = attr->qkey,
 		.timeout = attr->timeout,
 		.retry_cnt = attr->retry_cnt,
 		.rnr_retry = attr->rnr_retry,
@@ -256,6 +284,7 @@ int uroce_qp_query(struct uroce_qp *qp, struct uroce_qp_modify_attr *attr)
 		.dest_qpn = a->dest_qpn,
 		.rq_psn = a->rq_psn,
 		.sq_psn = a->sq_psn,
+		.qkey = a->qkey,
 		.timeout = a->timeout,
 		.retry_cnt = a->retry_cnt,
 		.rnr_retry = a->rnr_retry,
@@ -271,6 +300,12 @@ int uroce_qp_query(struct uroce_qp *qp, struct uroce_qp_modify_attr *attr)
 	}
 	pthread_mutex_unlock(&shell->dev->lock);
 	return 0;
+}
+
+void uroce_qp_query_conf(const struct uroce_qp *qp, struct uroce_qp_conf *conf)
+{
+	*conf = ((const struct qp_shell *)qp->owner)->conf;
+	conf->qpn = qp->qpn;
 }
 
 int uroce_qp_last_error(struct uroce_qp *qp, char *buf, size_t bytes)
@@ -296,8 +331,8 @@ void uroce_qp_local(const struct uroce_qp *qp, struct uroce_peer *local)
 	local->mtu_bytes = dev->active_mtu_bytes;
 }
 
-static const uint32_t remote_rights =
-	UROCE_ACCESS_REMOTE_WRITE | UROCE_ACCESS_REMOTE_READ | UROCE_ACCESS_REMOTE_ATOMIC;
+static const uint32_t remote_rights = UROCE_ACCESS_REMOTE_WRITE | UROCE_ACCESS_REMOTE_READ |
+	UROCE_ACCESS_REMOTE_ATOMIC | UROCE_ACCESS_FLUSH_GLOBAL;
 
 int uroce_qp_prepare(struct uroce_qp *qp)
 {
@@ -305,7 +340,27 @@ int uroce_qp_prepare(struct uroce_qp *qp)
 
 	return uroce_qp_modify(qp, &attr,
 		UROCE_QP_ATTR_STATE | UROCE_QP_ATTR_PKEY_INDEX | UROCE_QP_ATTR_PORT |
-			UROCE_QP_ATTR_ACCESS_FLAGS);
+			(qp->caps.type == UROCE_QP_UD ? UROCE_QP_ATTR_QKEY
+						      : UROCE_QP_ATTR_ACCESS_FLAGS));
+}
+
+int uroce_qp_open_datagrams(struct uroce_qp *qp, uint32_t qkey)
+{
+	struct qp_shell *shell = qp->owner;
+	struct uroce_qp_modify_attr attr = {.qkey = qkey, .sq_psn = shell->psn};
+	int err = 0;
+
+	if (qp->caps.type != UROCE_QP_UD)
+		return -EINVAL;
+	if (atomic_load(&shell->state) == UROCE_QP_RESET)
+		err = uroce_qp_prepare(qp);
+	attr.state = UROCE_QP_RTR;
+	if (!err)
+		err = uroce_qp_modify(qp, &attr, UROCE_QP_ATTR_STATE | UROCE_QP_ATTR_QKEY);
+	attr.state = UROCE_QP_RTS;
+	if (!err)
+		err = uroce_qp_modify(qp, &attr, UROCE_QP_ATTR_STATE | UROCE_QP_ATTR_SQ_PSN);
+	return err;
 }
 
 /* A field of a peer's record: a default for zero, zero for "none". */
@@ -318,17 +373,13 @@ static uint8_t choose(uint8_t value, uint8_t fallback)
 
 static int learn_peer(struct uroce_device *dev, const struct uroce_peer *peer)
 {
-	static const uint8_t none[6];
 	uint32_t ip;
-	int err = 0;
+	int err;
 
-	if (!uroce_ipv4_of_gid(peer->gid, &ip))
+	if (!uroce_ipv4_of_gid(peer->gid, &ip) || uroce_ipv4_is_multicast(ip))
 		return -EINVAL;
 	pthread_mutex_lock(&dev->lock);
-	if (ip != dev->ip && memcmp(peer->mac, none, sizeof(none)) != 0)
-		err = uroce_path_set_mac(dev, ip, peer->mac);
-	else if (!uroce_path_mac_known(dev, ip))
-		err = -EHOSTUNREACH;
+	err = uroce_path_learn(dev, ip, peer->mac);
 	pthread_mutex_unlock(&dev->lock);
 	return err;
 }
@@ -350,11 +401,13 @@ static int to_rtr(struct uroce_qp *qp, const struct uroce_peer *peer)
 		.hop_limit = HOP_LIMIT_DEFAULT,
 	};
 
+	uint32_t mask = UROCE_QP_ATTR_STATE | UROCE_QP_ATTR_ACCESS_FLAGS | UROCE_QP_ATTR_AV |
+		UROCE_QP_ATTR_PATH_MTU | UROCE_QP_ATTR_DEST_QPN | UROCE_QP_ATTR_RQ_PSN;
+
 	memcpy(attr.dgid, peer->gid, sizeof(attr.dgid));
-	return uroce_qp_modify(qp, &attr,
-		UROCE_QP_ATTR_STATE | UROCE_QP_ATTR_ACCESS_FLAGS | UROCE_QP_ATTR_AV |
-			UROCE_QP_ATTR_PATH_MTU | UROCE_QP_ATTR_DEST_QPN | UROCE_QP_ATTR_RQ_PSN |
-			UROCE_QP_ATTR_MAX_DEST_RD_ATOMIC | UROCE_QP_ATTR_MIN_RNR_TIMER);
+	if (qp->caps.type == UROCE_QP_RC)
+		mask |= UROCE_QP_ATTR_MAX_DEST_RD_ATOMIC | UROCE_QP_ATTR_MIN_RNR_TIMER;
+	return uroce_qp_modify(qp, &attr, mask);
 }
 
 static int to_rts(struct uroce_qp *qp, const struct uroce_peer *peer)
@@ -369,16 +422,18 @@ static int to_rts(struct uroce_qp *qp, const struct uroce_peer *peer)
 		.max_rd_atomic = choose(peer->max_rd_atomic, RD_ATOMIC_DEFAULT),
 	};
 
-	return uroce_qp_modify(qp, &attr,
-		UROCE_QP_ATTR_STATE | UROCE_QP_ATTR_SQ_PSN | UROCE_QP_ATTR_TIMEOUT |
-			UROCE_QP_ATTR_RETRY_CNT | UROCE_QP_ATTR_RNR_RETRY |
-			UROCE_QP_ATTR_MAX_RD_ATOMIC);
+	uint32_t mask = UROCE_QP_ATTR_STATE | UROCE_QP_ATTR_SQ_PSN;
+
+	if (qp->caps.type == UROCE_QP_RC)
+		mask |= UROCE_QP_ATTR_TIMEOUT | UROCE_QP_ATTR_RETRY_CNT | UROCE_QP_ATTR_RNR_RETRY |
+			UROCE_QP_ATTR_MAX_RD_ATOMIC;
+	return uroce_qp_modify(qp, &attr, mask);
 }
 
 int uroce_qp_connect(struct uroce_qp *qp, const struct uroce_peer *peer)
 {
 	struct qp_shell *shell = qp->owner;
-	int err = learn_peer(shell->dev, peer);
+	int err = qp->caps.type == UROCE_QP_UD ? -EINVAL : learn_peer(shell->dev, peer);
 
 	if (!err && atomic_load(&shell->state) == UROCE_QP_RESET)
 		err = uroce_qp_prepare(qp);

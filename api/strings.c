@@ -19,6 +19,8 @@ const char *uroce_status_name(enum uroce_status status)
 		return "LOC_PROT_ERR";
 	case UROCE_STATUS_WR_FLUSH_ERR:
 		return "WR_FLUSH_ERR";
+	case UROCE_STATUS_MW_BIND_ERR:
+		return "MW_BIND_ERR";
 	case UROCE_STATUS_BAD_RESP_ERR:
 		return "BAD_RESP_ERR";
 	case UROCE_STATUS_LOC_ACCESS_ERR:
@@ -63,6 +65,12 @@ const char *uroce_event_name(enum uroce_event_type type)
 		return "COMM_EST";
 	case UROCE_EVENT_SQ_DRAINED:
 		return "SQ_DRAINED";
+	case UROCE_EVENT_PORT_ACTIVE:
+		return "PORT_ACTIVE";
+	case UROCE_EVENT_PORT_ERR:
+		return "PORT_ERR";
+	case UROCE_EVENT_SRQ_LIMIT_REACHED:
+		return "SRQ_LIMIT_REACHED";
 	case UROCE_EVENT_QP_LAST_WQE_REACHED:
 		return "QP_LAST_WQE_REACHED";
 	case UROCE_EVENT_CQ_FIRED:

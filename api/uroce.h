@@ -9,10 +9,11 @@
  *   its errno.
  * - Threads. The data path (post, poll) takes no lock: one thread at a time may post to a send
  *   queue, one to a receive queue, one may poll a completion queue; they may be the same or
- *   different threads. Control calls (create, modify, destroy, register, query) may come from any
- *   thread at any time unless the call says otherwise. They act at once when made by the thread
- *   that polls the worker, or when nobody polls it; else they go to the worker as a message and
- *   wait for its next turn, for two seconds at the most: -ETIMEDOUT says that it does not poll.
+ *   different threads. To a shared receive queue any number of threads may post at once. Control
+ * calls (create, modify, destroy, register, query) may come from any thread at any time unless the
+ * call says otherwise. They act at once when made by the thread that polls the worker, or when
+ * nobody polls it; else they go to the worker as a message and wait for its next turn, for two
+ * seconds at the most: -ETIMEDOUT says that it does not poll.
  * - Ownership. What a create call hands out is the caller's until the destroy call; children go
  *   before parents (-EBUSY otherwise). Structures passed in are copied; nothing keeps a pointer to
  *   them. Buffers named by work requests stay the application's; do not touch them until the
@@ -43,7 +44,10 @@ struct uroce_device;
 struct uroce_worker;
 struct uroce_pd;
 struct uroce_cq;
+struct uroce_channel;
+struct uroce_srq;
 struct uroce_qp;
+struct uroce_ah;
 
 /* ---- EAL ---- */
 
@@ -74,6 +78,9 @@ struct uroce_device_conf {
 	uint16_t tx_descs;  /* 1024 */
 	uint32_t num_mbufs; /* 8192 per device */
 	uint16_t mtu_bytes; /* upper limit for the active path MTU: 4096 */
+	uint32_t max_ahs;   /* 1024 */
+	/* How long uroce_worker_backoff may sleep at once; 0: it never sleeps. */
+	uint32_t idle_sleep_us;
 };
 
 /*
@@ -101,6 +108,8 @@ struct uroce_device_attr {
 	uint32_t max_qps;
 	uint32_t max_mrs;
 	uint32_t max_send_wr, max_recv_wr, max_sge, max_inline_bytes, max_rd_atomic;
+	uint32_t max_srq_wr, max_cqes, max_ahs, max_groups;
+	bool rx_interrupts; /* a sleeping worker is woken by the port, not by its timer alone */
 };
 
 /* Cannot fail. */
@@ -122,6 +131,15 @@ struct uroce_worker *uroce_device_worker(struct uroce_device *dev, unsigned int 
  * the worker.
  */
 unsigned int uroce_worker_poll(struct uroce_worker *worker);
+
+/*
+ * For a loop that polls: call it after each turn with what uroce_worker_poll returned. After some
+ * turns that moved nothing it pauses, and later sleeps, if the device was opened with
+ * idle_sleep_us: until something is posted, a control call comes, a timer is due, the port
+ * interrupts (where it can: rx_interrupts), or idle_sleep_us are over. Returns the nanoseconds
+ * slept. Only for the thread that polls.
+ */
+uint64_t uroce_worker_backoff(struct uroce_worker *worker, unsigned int moved);
 
 /*
  * Polls the worker on a DPDK lcore of its own until uroce_worker_stop or uroce_device_close.
@@ -156,7 +174,8 @@ uint16_t uroce_worker_tx(struct uroce_worker *worker, struct rte_mbuf **pkts, ui
 
 /* -ENOMEM. */
 int uroce_pd_create(struct uroce_device *dev, struct uroce_pd **pd);
-/* -EBUSY: regions or queue pairs of it are left. */
+/* -EBUSY: regions, windows, address handles, shared receive queues or queue pairs of it are left.
+ */
 int uroce_pd_destroy(struct uroce_pd *pd);
 
 struct uroce_mr {
@@ -168,20 +187,50 @@ struct uroce_mr {
 };
 
 /*
- * Makes [addr, addr + bytes) known to the device. access: enum uroce_access. The memory stays the
- * application's; it must stay mapped until uroce_mr_deregister returns.
+ * Makes [addr, addr + bytes) known to the device. access: enum uroce_access; with
+ * UROCE_ACCESS_ZERO_BASED work requests and peers name its first byte 0, else by its address. The
+ * memory stays the application's; it must stay mapped until uroce_mr_deregister returns.
  * -EINVAL: the range wraps, an unknown right, or a remote right to write without the local one;
  * -ENOMEM: max_mrs are registered.
  */
 int uroce_mr_register(
 	struct uroce_pd *pd, void *addr, size_t bytes, uint32_t access, struct uroce_mr **mr);
 
+/* The same, with an address of the caller's choice for its first byte. */
+int uroce_mr_register_iova(struct uroce_pd *pd, void *addr, size_t bytes, uint64_t iova,
+	uint32_t access, struct uroce_mr **mr);
+
 /*
- * Forgets a region. When it returns no worker and no frame touches the memory any more.
- * -ETIMEDOUT: a worker does not poll; then the key is dead, but the memory must not be freed: call
- * again.
+ * A fast region: a key for parts of [addr, addr + bytes) that UROCE_WR_REG_MR chooses, and
+ * UROCE_WR_LOCAL_INV or a peer's SEND with invalidate ends. Until registered its key opens nothing.
+ * -EINVAL: the range wraps; -ENOMEM: max_mrs are registered.
+ */
+int uroce_mr_create_fast(struct uroce_pd *pd, void *addr, size_t bytes, struct uroce_mr **mr);
+
+/* A key with another tag: what a BIND_MW of a type 2 window or a REG_MR names as the new one. */
+static inline uint32_t uroce_key_next(uint32_t key)
+{
+	return (key & 0xffffff00u) | ((key + 1) & 0xffu);
+}
+
+/*
+ * Forgets a region. -EBUSY: windows are bound to it. When it returns no worker and no frame touches
+ * the memory any more. -ETIMEDOUT: a worker does not poll; then the key is dead, but the memory
+ * must not be freed: call again.
  */
 int uroce_mr_deregister(struct uroce_mr *mr);
+
+/* A memory window: a key that UROCE_WR_BIND_MW ties to a part of a region, for peers alone. */
+struct uroce_mw {
+	struct uroce_pd *pd;
+	enum uroce_mw_type type;
+	uint32_t rkey; /* the first; each bind names the next, see uroce_key_next */
+};
+
+/* -EINVAL: no such type; -ENOMEM: max_mrs regions and windows exist. */
+int uroce_mw_create(struct uroce_pd *pd, enum uroce_mw_type type, struct uroce_mw **mw);
+/* Unbinds and forgets a window. -ETIMEDOUT as uroce_mr_deregister. */
+int uroce_mw_destroy(struct uroce_mw *mw);
 
 /* ---- completion queues ---- */
 
@@ -190,7 +239,7 @@ struct uroce_wc {
 	enum uroce_status status;
 	enum uroce_wc_opcode opcode;
 	uint32_t byte_len; /* received, read or fetched; of a send: its length */
-	uint32_t imm;	   /* if flags has UROCE_WC_WITH_IMM */
+	uint32_t imm;	   /* with UROCE_WC_WITH_IMM the value, with UROCE_WC_WITH_INV the key */
 	uint32_t qpn;
 	uint32_t src_qpn;
 	uint32_t flags;	     /* enum uroce_wc_flag */
@@ -209,26 +258,70 @@ int uroce_cq_create(struct uroce_device *dev, uint32_t capacity, struct uroce_cq
  */
 int uroce_cq_destroy(struct uroce_cq *cq);
 
+/*
+ * Makes room for `capacity` completions, more or fewer than before; nothing is lost. For the thread
+ * that polls. -EINVAL: out of range, or more completions are waiting; -ENOMEM; -ETIMEDOUT: a worker
+ * does not poll; call again.
+ */
+int uroce_cq_resize(struct uroce_cq *cq, uint32_t capacity);
+
+/* What the queue holds at the most. */
+uint32_t uroce_cq_capacity(const struct uroce_cq *cq);
+
 /* Takes up to n completions; returns how many. One thread at a time. */
 int uroce_cq_poll(struct uroce_cq *cq, struct uroce_wc *wc, int n);
 
 /*
- * Asks for one UROCE_EVENT_CQ_FIRED at the next completion; solicited_only: at the next solicited
- * or failed one. Returns 1, and asks for nothing, when there are completions already: poll again.
- * For the thread that polls.
+ * A completion channel: a descriptor that becomes readable when a completion queue made on it
+ * fires. A queue without one reports UROCE_EVENT_CQ_FIRED among the device's events. Several
+ * channels are several completion vectors: each can have its own thread to sleep on it.
+ * -ENOMEM; -EMFILE.
+ */
+int uroce_channel_create(struct uroce_device *dev, struct uroce_channel **channel);
+/* -EBUSY: completion queues are left. */
+int uroce_channel_destroy(struct uroce_channel *channel);
+/* For poll(2): readable while there is something to take. Closed by destroy. */
+int uroce_channel_fd(const struct uroce_channel *channel);
+/* Takes up to n queues that fired, one for each arm; never waits. Any thread. */
+int uroce_channel_poll(struct uroce_channel *channel, struct uroce_cq **cqs, int n);
+/* As uroce_cq_create, on a channel. */
+int uroce_cq_create_on(struct uroce_channel *channel, uint32_t capacity, struct uroce_cq **cq);
+
+/*
+ * Asks for one event (see uroce_channel) at the next completion; solicited_only: at the next
+ * solicited or failed one. Returns 1, and asks for nothing, when there are completions already:
+ * poll again. For the thread that polls.
  */
 int uroce_cq_arm_event(struct uroce_cq *cq, bool solicited_only);
 
-/* ---- queue pairs ---- */
+/* ---- shared receive queues ---- */
 
-enum uroce_qp_type {
-	UROCE_QP_RC = 2 /* IBV_QPT_RC */
+struct uroce_srq_conf {
+	uint32_t max_wr;  /* 128; at most 32768 */
+	uint32_t max_sge; /* 1; at most 32 */
+	uint32_t limit;	  /* 0; see uroce_srq_set_limit */
 };
+
+/* Receives for the queue pairs that are made with it. -EINVAL: out of range; -ENOMEM. */
+int uroce_srq_create(
+	struct uroce_pd *pd, const struct uroce_srq_conf *conf, struct uroce_srq **srq);
+/* -EBUSY: queue pairs use it. */
+int uroce_srq_destroy(struct uroce_srq *srq);
+/*
+ * Asks for one UROCE_EVENT_SRQ_LIMIT_REACHED when a message leaves fewer than `limit` receives; 0:
+ * for none. -EINVAL: more than the queue holds.
+ */
+int uroce_srq_set_limit(struct uroce_srq *srq, uint32_t limit);
+/* As created, and the limit as it is: 0 once it was reached. Cannot fail. */
+void uroce_srq_query(const struct uroce_srq *srq, struct uroce_srq_conf *conf);
+
+/* ---- queue pairs ---- */
 
 struct uroce_qp_conf {
 	enum uroce_qp_type type; /* UROCE_QP_RC */
 	struct uroce_cq *send_cq;
 	struct uroce_cq *recv_cq;    /* may be the same; neither may be NULL */
+	struct uroce_srq *srq;	     /* NULL: receives of its own */
 	uint32_t max_send_wr;	     /* 128; at most 32768 */
 	uint32_t max_recv_wr;	     /* 128; at most 32768 */
 	uint32_t max_send_sge;	     /* 1; at most 32 */
@@ -243,9 +336,9 @@ struct uroce_qp_conf {
 
 /*
  * Creates a queue pair, in RESET.
- * -EINVAL: a limit is out of range, a completion queue is missing or of another device, there is
- * no such worker; -EOPNOTSUPP: another type; -ENOMEM: no memory, or max_qps exist; -EEXIST: the
- * number asked for is taken; -ETIMEDOUT.
+ * -EINVAL: a limit is out of range, a completion queue is missing or of another device, the shared
+ * receive queue is of another domain, there is no such worker; -EOPNOTSUPP: another type; -ENOMEM:
+ * no memory, or max_qps exist; -EEXIST: the number asked for is taken; -ETIMEDOUT.
  */
 int uroce_qp_create(struct uroce_pd *pd, const struct uroce_qp_conf *conf, struct uroce_qp **qp);
 
@@ -271,6 +364,7 @@ struct uroce_qp_modify_attr {
 	uint32_t dest_qpn;
 	uint32_t rq_psn;
 	uint32_t sq_psn;
+	uint32_t qkey;	       /* of a UD queue pair */
 	uint8_t timeout;       /* 4.096 us * 2^timeout; 0: no retry timer */
 	uint8_t retry_cnt;     /* 0 to 7 */
 	uint8_t rnr_retry;     /* 0 to 6; 7: for ever */
@@ -288,6 +382,9 @@ int uroce_qp_modify(struct uroce_qp *qp, const struct uroce_qp_modify_attr *attr
 
 /* What is set. -ETIMEDOUT. */
 int uroce_qp_query(struct uroce_qp *qp, struct uroce_qp_modify_attr *attr);
+
+/* What it was made with, defaults filled in. Cannot fail. */
+void uroce_qp_query_conf(const struct uroce_qp *qp, struct uroce_qp_conf *conf);
 
 /* The queue pair's number. */
 uint32_t uroce_qp_number(const struct uroce_qp *qp);
@@ -329,7 +426,16 @@ void uroce_qp_local(const struct uroce_qp *qp, struct uroce_peer *local);
  */
 int uroce_qp_connect(struct uroce_qp *qp, const struct uroce_peer *peer);
 
-/* RESET to INIT, with remote write, read and atomic allowed. Errors as uroce_qp_modify. */
+/*
+ * INIT, RTR and RTS of a UD queue pair, which has no peer, from RESET or INIT. qkey: what datagrams
+ * to it must carry. -EINVAL: it is of another type, or further on; -ETIMEDOUT.
+ */
+int uroce_qp_open_datagrams(struct uroce_qp *qp, uint32_t qkey);
+
+/*
+ * RESET to INIT, with remote write, read, atomic and flush allowed (of a UD queue pair: with Q_Key
+ * 0). Errors as uroce_qp_modify.
+ */
 int uroce_qp_prepare(struct uroce_qp *qp);
 
 /*
@@ -338,6 +444,42 @@ int uroce_qp_prepare(struct uroce_qp *qp);
  * tell; -ETIMEDOUT.
  */
 int uroce_qp_last_error(struct uroce_qp *qp, char *buf, size_t bytes);
+
+/* ---- datagrams ---- */
+
+struct uroce_ah_conf {
+	uint8_t dgid[16]; /* ::ffff:a.b.c.d, also of a multicast group */
+	uint8_t mac[6];	  /* all zero: from uroce_device_neighbour_set */
+	uint8_t traffic_class;
+	uint8_t hop_limit; /* 64 */
+};
+
+/*
+ * An address handle: where datagrams go. For queue pairs of its domain.
+ * -EINVAL: no IPv4-mapped GID; -EHOSTUNREACH: no MAC address is known; -ENOMEM: max_ahs exist;
+ * -ETIMEDOUT.
+ */
+int uroce_ah_create(struct uroce_pd *pd, const struct uroce_ah_conf *conf, struct uroce_ah **ah);
+/*
+ * The way back to the sender of a received datagram. grh: the first 40 bytes of its buffer.
+ * -EINVAL: wc is no datagram's, or grh holds no IPv4 header; others as uroce_ah_create.
+ */
+int uroce_ah_create_from_wc(
+	struct uroce_pd *pd, const struct uroce_wc *wc, const void *grh, struct uroce_ah **ah);
+/* Work requests that name it must be complete. -ETIMEDOUT. */
+int uroce_ah_destroy(struct uroce_ah *ah);
+/* What it was made with. Cannot fail. */
+void uroce_ah_query(const struct uroce_ah *ah, struct uroce_ah_conf *conf);
+
+/*
+ * A UD queue pair takes datagrams to a multicast group (an IPv4-mapped GID) from now on, or no
+ * more. Members of a group on one device must be of one worker.
+ * attach: -EINVAL: no UD queue pair, no multicast GID, or a member of another worker; -EEXIST: it
+ * is a member; -ENOSPC: max_groups groups are in use; -ENOMEM. detach: -ENOENT: it is not a
+ * member. Both: -ETIMEDOUT.
+ */
+int uroce_qp_attach_group(struct uroce_qp *qp, const uint8_t gid[16]);
+int uroce_qp_detach_group(struct uroce_qp *qp, const uint8_t gid[16]);
 
 /* ---- posting ---- */
 
@@ -363,6 +505,32 @@ struct uroce_send_wr {
 		uint64_t compare_add;
 		uint64_t swap;
 	} atomic;
+	struct {
+		const struct uroce_ah *ah;
+		uint32_t remote_qpn;  /* 0xffffff to a group */
+		uint32_t remote_qkey; /* with its top bit set: the queue pair's own */
+	} ud;			      /* every SEND of a UD queue pair */
+	struct {
+		enum uroce_flush_type type;   /* UROCE_FLUSH_GLOBAL */
+		enum uroce_flush_level level; /* UROCE_FLUSH_RANGE: bytes from rdma.remote_addr */
+		uint32_t bytes;
+	} flush; /* FLUSH; also rdma.rkey */
+	struct {
+		uint32_t key;	  /* BIND_MW: the window's, as it is now */
+		uint32_t new_key; /* from uroce_key_next */
+		uint32_t lkey;	  /* of the region */
+		uint64_t addr;	  /* in the region */
+		uint64_t bytes;	  /* 0 unbinds a type 1 window */
+		uint32_t access;  /* remote rights, and UROCE_ACCESS_ZERO_BASED (type 2) */
+	} bind;
+	struct {
+		uint32_t key; /* REG_MR: the fast region's, as it is now */
+		uint32_t new_key;
+		void *addr; /* within the fast region */
+		uint64_t bytes;
+		uint64_t iova; /* what work requests and peers call its first byte */
+		uint32_t access;
+	} reg;
 };
 
 struct uroce_recv_wr {
@@ -373,25 +541,40 @@ struct uroce_recv_wr {
 
 /*
  * Posts up to n send work requests, in order; returns how many were accepted, or the errno of the
- * first. -EINVAL: state RESET, INIT or RTR; unknown opcode or flag; too many segments or inline
- * bytes; over 2^31 bytes; an atomic that is not of 8 aligned bytes; inline data with a read or an
- * atomic. -ENOMEM: the queue is full: poll.
+ * first. -EINVAL: state RESET, INIT or RTR; unknown flag, or an opcode that there is not or not on
+ * this type of queue pair; too many segments or inline bytes; over 2^31 bytes, or a datagram over
+ * the active MTU; an atomic that is not of 8 aligned bytes; inline data with a read or an atomic;
+ * segments with what has no payload; a datagram without an address handle. -ENOMEM: the queue is
+ * full: poll. LOCAL_INV names its key in invalidate_rkey.
  */
 int uroce_post_send(struct uroce_qp *qp, const struct uroce_send_wr *wr, int n);
 
-/* The same for receives. -EINVAL: state RESET, too many segments; -ENOMEM: full. */
+/*
+ * The same for receives. -EINVAL: state RESET, too many segments, or the queue pair has a shared
+ * receive queue; -ENOMEM: full. A datagram needs 40 bytes more than its payload.
+ */
 int uroce_post_recv(struct uroce_qp *qp, const struct uroce_recv_wr *wr, int n);
+
+/* To a shared receive queue, from any thread. -EINVAL: too many segments; -ENOMEM: full. */
+int uroce_post_srq_recv(struct uroce_srq *srq, const struct uroce_recv_wr *wr, int n);
 
 /* ---- events, counters, words ---- */
 
 struct uroce_event {
 	enum uroce_event_type type;
-	struct uroce_cq *cq; /* of a completion queue event, else NULL */
-	uint32_t qpn;	     /* of a queue pair event, else 0 */
+	struct uroce_cq *cq;   /* of a completion queue event, else NULL */
+	uint32_t qpn;	       /* of a queue pair event, else 0 */
+	struct uroce_srq *srq; /* of a shared receive queue event, else NULL */
 };
 
 /* Takes up to n asynchronous events of the device; returns how many. One thread at a time. */
 int uroce_event_poll(struct uroce_device *dev, struct uroce_event *events, int n);
+
+/*
+ * A descriptor for poll(2), readable while there are events. The device's: do not close it. -EMFILE
+ * and the like: what eventfd(2) said.
+ */
+int uroce_event_fd(struct uroce_device *dev);
 
 /* The sum of all workers' counters. */
 void uroce_device_counters(const struct uroce_device *dev, struct uroce_counters *counters);

@@ -14,8 +14,10 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <sys/random.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "log.h"
 
@@ -91,6 +93,8 @@ int uroce_worker_init(struct uroce_worker *worker, struct uroce_device *dev, uns
 		.max_qps = max_qps,
 		.num_events = CORE_EVENTS,
 		.num_trace = TRACE_EVENTS,
+		.num_ahs = uroce_ring_round_up(dev->conf.max_ahs),
+		.mtu_bytes = dev->active_mtu_bytes,
 	};
 
 	worker->dev = dev;
@@ -99,13 +103,21 @@ int uroce_worker_init(struct uroce_worker *worker, struct uroce_device *dev, uns
 	worker->core_events = calloc(CORE_EVENTS, sizeof(*worker->core_events));
 	worker->trace = calloc(TRACE_EVENTS, sizeof(*worker->trace));
 	worker->events_memory = calloc(EVENTS, sizeof(struct uroce_event));
-	if (!worker->timers || !worker->core_events || !worker->trace || !worker->events_memory)
+	worker->ahs = calloc(conf.num_ahs, sizeof(*worker->ahs));
+	if (!worker->timers || !worker->core_events || !worker->trace || !worker->events_memory ||
+		!worker->ahs)
 		return -ENOMEM;
+	if (dev->conf.idle_sleep_us > 0) {
+		worker->wake_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+		if (worker->wake_fd < 0)
+			return -errno;
+	}
 	uroce_ring_init(&worker->events, worker->events_memory, sizeof(struct uroce_event), EVENTS);
 	memcpy(conf.local.mac, dev->mac, sizeof(conf.local.mac));
 	conf.timer_heap = worker->timers;
 	conf.events = worker->core_events;
 	conf.trace = worker->trace;
+	conf.ahs = worker->ahs;
 	uroce_core_init(&worker->core, &conf);
 	return 0;
 }
@@ -116,6 +128,9 @@ void uroce_worker_fini(struct uroce_worker *worker)
 	free(worker->core_events);
 	free(worker->trace);
 	free(worker->events_memory);
+	free(worker->ahs);
+	if (worker->wake_fd >= 0)
+		close(worker->wake_fd);
 }
 
 /* ---- turns ---- */
@@ -133,22 +148,52 @@ static void release(struct uroce_worker *worker)
 	atomic_store(&worker->holder, 0);
 }
 
-/* Passes the core's events on to whoever polls for them. */
+static void push_event(struct uroce_worker *worker, const struct uroce_event *event)
+{
+	struct uroce_event *slot = uroce_ring_reserve(&worker->events);
+	int fd;
+
+	if (!slot) {
+		uroce_count(&worker->core, events_lost);
+		return;
+	}
+	*slot = *event;
+	uroce_ring_advance(&worker->events);
+	uroce_ring_publish_seq(&worker->events);
+	fd = atomic_load(&worker->dev->event_fd);
+	if (fd >= 0)
+		uroce_fd_raise(fd);
+}
+
+/* Passes the core's events on to whoever polls for them, or to a channel. */
 static void forward_events(struct uroce_worker *worker)
 {
 	struct uroce_core_event event;
 
 	while (uroce_core_events(&worker->core, &event, 1) == 1) {
-		struct uroce_event *slot = uroce_ring_reserve(&worker->events);
+		struct cq_shell *shell = event.cq ? event.cq->owner : NULL;
 
-		if (!slot) {
-			uroce_count(&worker->core, events_lost);
-			continue;
-		}
-		*slot = (struct uroce_event){event.type, event.cq, event.qpn};
-		uroce_ring_advance(&worker->events);
+		if (event.type == UROCE_EVENT_CQ_FIRED && shell && shell->channel)
+			uroce_channel_fire(shell);
+		else
+			push_event(worker,
+				&(struct uroce_event){.type = event.type,
+					.cq = event.cq,
+					.qpn = event.qpn,
+					.srq = event.srq});
 	}
-	uroce_ring_publish(&worker->events);
+}
+
+/* The port's link came up or went down: the first worker tells. */
+static void look_at_link(struct uroce_worker *worker, uint64_t now_ns)
+{
+	bool up;
+
+	if (worker->index != 0 || !worker->dev->has_port ||
+		!uroce_port_link_changed(&worker->dev->port, now_ns, &up))
+		return;
+	push_event(worker,
+		&(struct uroce_event){.type = up ? UROCE_EVENT_PORT_ACTIVE : UROCE_EVENT_PORT_ERR});
 }
 
 static void serve_mailbox(struct uroce_worker *worker, uint64_t now_ns)
@@ -170,6 +215,8 @@ static void serve_mailbox(struct uroce_worker *worker, uint64_t now_ns)
 			continue;
 		}
 		request->result = uroce_core_ctrl(&worker->core, &request->cmd, now_ns);
+		/* Who waits may free what its events are about. */
+		forward_events(worker);
 		atomic_store(&request->state, REQUEST_DONE);
 	}
 }
@@ -180,6 +227,7 @@ static void finish_turn(struct uroce_worker *worker, uint64_t now_ns)
 		serve_mailbox(worker, now_ns);
 	if (worker->core.events.head != worker->core.events.tail)
 		forward_events(worker);
+	look_at_link(worker, now_ns);
 	atomic_store_explicit(&worker->polled_ns, now_ns, memory_order_relaxed);
 }
 
@@ -250,6 +298,8 @@ static void post_request(struct uroce_worker *worker, struct uroce_request *requ
 	request->next = atomic_load(&worker->mailbox);
 	while (!atomic_compare_exchange_weak(&worker->mailbox, &request->next, request))
 		;
+	if (atomic_load(&worker->core.bells.asleep))
+		uroce_worker_wake(worker);
 }
 
 /* Waits until the request is done, then takes its result; gives up when it is late. */

@@ -3,9 +3,10 @@
  * Frames out.
  *
  * The template holds everything from Ethernet to BTH that does not change; each frame is a copy
- * of it with length, checksum, opcode, flags and PSN set. The IPv4 checksum is the template's sum
- * plus the length. The ICRC is computed last, over the frame as it lies in the slot, because
- * the application may have changed its memory since the payload was copied from there.
+ * of it with length, checksum, opcode, flags and PSN set. Where the IPv4 checksum goes the template
+ * has the sum of the rest, to which the length is added. The ICRC is computed last, over the frame
+ * as it lies in the slot, because the application may have changed its memory since the payload was
+ * copied from there.
  */
 #include "build.h"
 
@@ -30,11 +31,9 @@ static uint16_t source_port(uint32_t qpn, uint32_t dest_qpn)
 	return (uint16_t)(SPORT_BASE | (h >> 18 & SPORT_MASK));
 }
 
-void uroce_build_template(struct uroce_qp *qp)
+/* Ethernet to BTH on a path, but for what differs from packet to packet. */
+static void put_template(uint8_t *h, const struct uroce_path *path, uint32_t qpn, uint32_t dest_qpn)
 {
-	const struct uroce_path *path = qp->path;
-	uint8_t *h = qp->header;
-
 	memset(h, 0, UROCE_TEMPLATE_BYTES);
 	memcpy(h + UROCE_ETH_DMAC, path->dmac, 6);
 	memcpy(h + UROCE_ETH_SMAC, path->smac, 6);
@@ -47,12 +46,29 @@ void uroce_build_template(struct uroce_qp *qp)
 	h[IP + UROCE_IPV4_PROTOCOL] = UROCE_IP_PROTOCOL_UDP;
 	uroce_store_be32(h + IP + UROCE_IPV4_SRC, path->src_ip);
 	uroce_store_be32(h + IP + UROCE_IPV4_DST, path->dst_ip);
-	qp->header_sum = uroce_ip_sum(h + IP, UROCE_IPV4_BYTES, 0);
-	uroce_store_be16(h + UDP + UROCE_UDP_SPORT, source_port(qp->qpn, qp->attr.dest_qpn));
+	/* Of all this; who ends the frame adds the length. */
+	uroce_store_be16(h + IP + UROCE_IPV4_CHECKSUM,
+		uroce_ip_fold(uroce_ip_sum(h + IP, UROCE_IPV4_BYTES, 0)));
+	uroce_store_be16(h + UDP + UROCE_UDP_SPORT, source_port(qpn, dest_qpn));
 	uroce_store_be16(h + UDP + UROCE_UDP_DPORT, UROCE_UDP_PORT);
 	h[BTH + UROCE_BTH_FLAGS] = UROCE_BTH_MIGREQ;
 	uroce_store_be16(h + BTH + UROCE_BTH_PKEY, UROCE_PKEY_DEFAULT);
-	uroce_store_be24(h + BTH + UROCE_BTH_DQPN, qp->attr.dest_qpn);
+	uroce_store_be24(h + BTH + UROCE_BTH_DQPN, dest_qpn);
+}
+
+void uroce_build_template(struct uroce_qp *qp)
+{
+	put_template(qp->header, qp->path, qp->qpn, qp->attr.dest_qpn);
+}
+
+static void put_bth(uint8_t *h, struct uroce_bth bth)
+{
+	h[BTH + UROCE_BTH_OPCODE] = bth.opcode;
+	if (bth.solicited)
+		h[BTH + UROCE_BTH_FLAGS] |= UROCE_BTH_SE;
+	if (bth.ackreq)
+		h[BTH + UROCE_BTH_ACKREQ] = UROCE_BTH_ACKREQ_BIT;
+	uroce_store_be24(h + BTH + UROCE_BTH_PSN, bth.psn);
 }
 
 uint8_t *uroce_build_start(const struct uroce_qp *qp, struct uroce_slot *slot, struct uroce_bth bth)
@@ -61,20 +77,30 @@ uint8_t *uroce_build_start(const struct uroce_qp *qp, struct uroce_slot *slot, s
 
 	assert(slot->capacity_bytes >= qp->attr.path_mtu_bytes + UROCE_OVERHEAD_BYTES_MAX);
 	memcpy(h, qp->header, UROCE_TEMPLATE_BYTES);
-	h[BTH + UROCE_BTH_OPCODE] = bth.opcode;
-	if (bth.solicited)
-		h[BTH + UROCE_BTH_FLAGS] |= UROCE_BTH_SE;
-	if (bth.ackreq)
-		h[BTH + UROCE_BTH_ACKREQ] = UROCE_BTH_ACKREQ_BIT;
-	uroce_store_be24(h + BTH + UROCE_BTH_PSN, bth.psn);
+	put_bth(h, bth);
 	return h + UROCE_TEMPLATE_BYTES;
 }
 
-void uroce_build_finish(struct uroce_core *core, const struct uroce_qp *qp, struct uroce_slot *slot,
-	uint8_t *end, uint32_t payload_bytes)
+uint8_t *uroce_build_start_datagram(const struct uroce_core *core, const struct uroce_qp *qp,
+	struct uroce_slot *slot, struct uroce_bth bth, const struct uroce_datagram *to)
+{
+	uint8_t *h = slot->data;
+	uint8_t *p = h + UROCE_TEMPLATE_BYTES;
+
+	assert(slot->capacity_bytes >= core->conf.mtu_bytes + UROCE_OVERHEAD_BYTES_MAX);
+	put_template(h, to->path, qp->qpn, to->qpn);
+	put_bth(h, bth);
+	uroce_store_be32(p + UROCE_DETH_QKEY, to->qkey);
+	uroce_store_be32(p + UROCE_DETH_SQPN - 1, qp->qpn);
+	return p + UROCE_DETH_BYTES;
+}
+
+void uroce_build_finish(
+	struct uroce_core *core, struct uroce_slot *slot, uint8_t *end, uint32_t payload_bytes)
 {
 	uint8_t *h = slot->data;
 	uint8_t pad = (uint8_t)(-payload_bytes & UROCE_BTH_PAD_MASK);
+	uint32_t sum = uroce_load_be16(h + IP + UROCE_IPV4_CHECKSUM);
 	uint32_t ip_bytes;
 
 	for (uint8_t i = 0; i < pad; i++)
@@ -83,8 +109,7 @@ void uroce_build_finish(struct uroce_core *core, const struct uroce_qp *qp, stru
 	ip_bytes = (uint32_t)(end - (h + IP)) + UROCE_ICRC_BYTES;
 	uroce_store_be16(h + IP + UROCE_IPV4_TOTAL_LEN, (uint16_t)ip_bytes);
 	uroce_store_be16(h + UDP + UROCE_UDP_LEN, (uint16_t)(ip_bytes - UROCE_IPV4_BYTES));
-	uroce_store_be16(
-		h + IP + UROCE_IPV4_CHECKSUM, (uint16_t)~uroce_ip_fold(qp->header_sum + ip_bytes));
+	uroce_store_be16(h + IP + UROCE_IPV4_CHECKSUM, (uint16_t)~uroce_ip_fold(sum + ip_bytes));
 	uroce_store_le32(end,
 		core->conf.icrc_mode == UROCE_ICRC_OFF
 			? 0
@@ -110,6 +135,12 @@ uint8_t *uroce_build_atomiceth(
 	uroce_store_be64(p + UROCE_ATOMICETH_SWAP_ADD, swap_add);
 	uroce_store_be64(p + UROCE_ATOMICETH_COMPARE, compare);
 	return p + UROCE_ATOMICETH_BYTES;
+}
+
+uint8_t *uroce_build_feth(uint8_t *p, uint32_t feth)
+{
+	uroce_store_be32(p, feth);
+	return p + UROCE_FETH_BYTES;
 }
 
 uint8_t *uroce_build_aeth(uint8_t *p, uint8_t syndrome, uint32_t msn)

@@ -12,6 +12,7 @@
 
 #include "req.h"
 #include "sge.h"
+#include "wr.h"
 
 /* RNR timer codes in units of 10 us. Code 0 is the longest, not the shortest. */
 static const uint32_t rnr_10us[] = {65536, 1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192,
@@ -88,22 +89,6 @@ void uroce_comp_path_resolved(struct uroce_core *core, struct uroce_qp *qp, uint
 
 /* ---- completing ---- */
 
-static uint32_t wc_opcode(uint8_t wr_opcode)
-{
-	static const uint8_t opcodes[] = {
-		[UROCE_WR_RDMA_WRITE] = UROCE_WC_RDMA_WRITE,
-		[UROCE_WR_RDMA_WRITE_WITH_IMM] = UROCE_WC_RDMA_WRITE,
-		[UROCE_WR_SEND] = UROCE_WC_SEND,
-		[UROCE_WR_SEND_WITH_IMM] = UROCE_WC_SEND,
-		[UROCE_WR_RDMA_READ] = UROCE_WC_RDMA_READ,
-		[UROCE_WR_ATOMIC_CMP_AND_SWP] = UROCE_WC_COMP_SWAP,
-		[UROCE_WR_ATOMIC_FETCH_AND_ADD] = UROCE_WC_FETCH_ADD,
-		[UROCE_WR_SEND_WITH_INV] = UROCE_WC_SEND,
-	};
-
-	return wr_opcode < sizeof(opcodes) ? opcodes[wr_opcode] : UROCE_WC_SEND;
-}
-
 /* Completes the work request at the head and moves the head. */
 static void finish_head(
 	struct uroce_core *core, struct uroce_qp *qp, enum uroce_status status, uint32_t vendor_err)
@@ -125,8 +110,11 @@ static void finish_head(
 		&(struct uroce_cqe){
 			.wr_id = wqe->wr_id,
 			.status = status,
-			.opcode = wc_opcode(wqe->opcode),
-			.bytes = status == UROCE_STATUS_SUCCESS ? wqe->bytes : 0,
+			.opcode = uroce_wr_kind(wqe->opcode)->completes_as,
+			.bytes =
+				status == UROCE_STATUS_SUCCESS && !uroce_wr_kind(wqe->opcode)->local
+				? wqe->bytes
+				: 0,
 			.qpn = qp->qpn,
 			.src_qpn = qp->attr.dest_qpn,
 			.vendor_err = vendor_err,
@@ -145,13 +133,30 @@ void uroce_comp_flush(struct uroce_core *core, struct uroce_qp *qp)
 	qp->req.psn_una = qp->req.psn_high;
 }
 
-/* The work request at the head ends the connection. */
+/* Local work requests that were carried out and have become the oldest. */
+static void complete_local(struct uroce_core *core, struct uroce_qp *qp)
+{
+	const struct uroce_req *req = &qp->req;
+
+	while (req->head != req->tail && uroce_qp_send_state(qp, req->head)->executed)
+		finish_head(core, qp, UROCE_STATUS_SUCCESS, 0);
+}
+
+void uroce_comp_local_done(struct uroce_core *core, struct uroce_qp *qp)
+{
+	complete_local(core, qp);
+}
+
+/* The work request at the head ends the connection, or an unreliable one's send queue. */
 static void fail_head(struct uroce_core *core, struct uroce_qp *qp, enum uroce_cause cause,
 	enum uroce_status status, uint32_t detail, uint64_t now_ns)
 {
 	uroce_qp_blame(qp, cause, status, detail, qp->req.psn_una, now_ns);
 	finish_head(core, qp, status, detail);
-	uroce_qp_enter_error(core, qp, now_ns);
+	if (uroce_qp_is_reliable(qp))
+		uroce_qp_enter_error(core, qp, now_ns);
+	else if (qp->state != UROCE_QP_ERR)
+		uroce_qp_enter_sqe(core, qp, now_ns);
 }
 
 void uroce_comp_settle(struct uroce_core *core, struct uroce_qp *qp, uint64_t now_ns)
@@ -160,10 +165,7 @@ void uroce_comp_settle(struct uroce_core *core, struct uroce_qp *qp, uint64_t no
 
 	if (!req->failed || req->head != req->at || !uroce_qp_sends(qp))
 		return;
-	fail_head(core, qp,
-		req->failed_status == UROCE_STATUS_LOC_PROT_ERR ? UROCE_CAUSE_LOCAL_MEMORY
-								: UROCE_CAUSE_MALFORMED_WQE,
-		req->failed_status, req->failed_detail, now_ns);
+	fail_head(core, qp, req->failed_cause, req->failed_status, req->failed_detail, now_ns);
 }
 
 void uroce_comp_check_drained(struct uroce_core *core, struct uroce_qp *qp)
@@ -192,6 +194,7 @@ static void note_progress(struct uroce_core *core, struct uroce_qp *qp, uint64_t
 	qp->req.waiting = false;
 	if (comp->reasked && !uroce_psn_before(qp->req.psn_una, comp->reasked_psn))
 		comp->reasked = false;
+	complete_local(core, qp);
 	uroce_req_catch_up(qp);
 	restart_ack_timer(core, qp, now_ns);
 	uroce_core_wake_requests(core, qp);
@@ -206,9 +209,7 @@ static uint32_t distance(const struct uroce_qp *qp, uint32_t psn)
 
 static bool is_open_read(const struct uroce_qp *qp, uint32_t index)
 {
-	uint8_t opcode = uroce_qp_send_wqe(qp, index)->opcode;
-
-	return (uroce_wr_is_read(opcode) || uroce_wr_is_atomic(opcode)) &&
+	return uroce_wr_kind(uroce_qp_send_wqe(qp, index)->opcode)->answered &&
 		uroce_qp_send_state(qp, index)->done_pkts < uroce_qp_send_state(qp, index)->pkts;
 }
 
@@ -241,6 +242,17 @@ static bool acknowledge(struct uroce_core *core, struct uroce_qp *qp, uint32_t n
 	if (req->psn_una != una)
 		note_progress(core, qp, now_ns);
 	return whole;
+}
+
+void uroce_comp_sent_unreliably(struct uroce_core *core, struct uroce_qp *qp, uint64_t now_ns)
+{
+	struct uroce_req *req = &qp->req;
+
+	req->psn_una = req->psn_high;
+	while (req->head != req->at)
+		finish_head(core, qp, UROCE_STATUS_SUCCESS, 0);
+	uroce_comp_settle(core, qp, now_ns);
+	uroce_comp_check_drained(core, qp);
 }
 
 /* ---- retrying ---- */
@@ -445,6 +457,9 @@ static bool answer_fits(const struct uroce_qp *qp, const struct uroce_pkt *pkt,
 		return false;
 	if (pkt->op->kind == UROCE_OP_ATOMIC_ACK)
 		return pkt->payload_bytes == 0;
+	/* A FLUSH or ATOMIC WRITE is answered like a read of nothing (annex A19). */
+	if (!uroce_wr_kind(wqe->opcode)->reads)
+		return pkt->payload_bytes == 0 && pkt->op->first && pkt->op->last;
 	return read_response_fits(qp, pkt, wqe, pkts, at);
 }
 
@@ -454,6 +469,8 @@ static enum uroce_mr_verdict place_answer(const struct uroce_core *core, const s
 {
 	uint64_t original;
 
+	if (pkt->op->kind != UROCE_OP_ATOMIC_ACK && !uroce_wr_kind(wqe->opcode)->reads)
+		return UROCE_MR_OK;
 	if (pkt->op->kind != UROCE_OP_ATOMIC_ACK)
 		return place(core, qp, wqe, (uint64_t)at * qp->attr.path_mtu_bytes, pkt->payload,
 			pkt->payload_bytes, at + 1 == pkts);
@@ -469,11 +486,11 @@ static enum uroce_drop take_data(struct uroce_core *core, struct uroce_qp *qp,
 	uint32_t index = find_wr(qp, n);
 	struct uroce_send_wqe *wqe = uroce_qp_send_wqe(qp, index);
 	struct uroce_send_state *state = uroce_qp_send_state(qp, index);
+	const struct uroce_wr_kind *kind = uroce_wr_kind(wqe->opcode);
 	uint32_t at = (pkt->psn - state->psn_first) & UROCE_PSN_MASK;
 	enum uroce_mr_verdict verdict;
 
-	if (pkt->op->kind == UROCE_OP_ATOMIC_ACK ? !uroce_wr_is_atomic(wqe->opcode)
-						 : !uroce_wr_is_read(wqe->opcode))
+	if (!kind->answered || (pkt->op->kind == UROCE_OP_ATOMIC_ACK) != kind->atomic)
 		return bad_response(core, qp, pkt, now_ns);
 	/* An answer acknowledges all work requests before its own. */
 	if (!acknowledge(core, qp, n - (at - state->done_pkts), now_ns) || qp->req.head != index ||

@@ -17,6 +17,12 @@ enum uroce_drop uroce_comp_rx(
 /* The requester sent something: an answer is due. */
 void uroce_comp_sent(struct uroce_core *core, struct uroce_qp *qp, uint64_t now_ns);
 
+/* An unreliable queue pair sent something: what is sent is complete. */
+void uroce_comp_sent_unreliably(struct uroce_core *core, struct uroce_qp *qp, uint64_t now_ns);
+
+/* A local work request was carried out: it completes, once it is the oldest. */
+void uroce_comp_local_done(struct uroce_core *core, struct uroce_qp *qp);
+
 /* The requester waits for the peer's MAC. */
 void uroce_comp_wait_path(struct uroce_core *core, struct uroce_qp *qp, uint64_t now_ns);
 

@@ -13,6 +13,8 @@
 
 #include "build.h"
 #include "comp.h"
+#include "dgram.h"
+#include "qp_state.h"
 #include "req.h"
 #include "resp.h"
 
@@ -51,21 +53,40 @@ static void note_drop(
 	report->drops++;
 }
 
-/* Addresses, partition and state: is this frame of the peer that the queue pair talks to? */
+static bool service_fits(const struct uroce_qp *qp, enum uroce_service service)
+{
+	static const enum uroce_service services[] = {[UROCE_QP_RC] = UROCE_SERVICE_RC,
+		[UROCE_QP_UC] = UROCE_SERVICE_UC,
+		[UROCE_QP_UD] = UROCE_SERVICE_UD};
+
+	return services[qp->caps.type] == service;
+}
+
+/* Service, state, addresses and partition: may this frame be for the queue pair at all? */
 static enum uroce_drop check_peer(const struct uroce_qp *qp, const struct uroce_pkt *pkt)
 {
-	if (pkt->op->service != UROCE_SERVICE_RC)
+	if (!service_fits(qp, pkt->op->service))
 		return UROCE_DROP_OPCODE_NOT_FOR_QP;
 	if (!uroce_qp_receives(qp))
 		return UROCE_DROP_QP_STATE;
-	if (pkt->src_ip != qp->path->dst_ip)
+	if (qp->caps.type != UROCE_QP_UD && pkt->src_ip != qp->path->dst_ip)
 		return UROCE_DROP_SGID_NOT_PEER;
-	if (pkt->dst_ip != qp->path->src_ip)
+	if (qp->caps.type != UROCE_QP_UD && pkt->dst_ip != qp->path->src_ip)
 		return UROCE_DROP_DGID_NOT_QP;
 	/* One partition, full membership: a limited member may talk to us. */
 	if ((pkt->pkey & UROCE_PKEY_BASE_MASK) != (UROCE_PKEY_DEFAULT & UROCE_PKEY_BASE_MASK))
 		return UROCE_DROP_PKEY;
 	return UROCE_ACCEPTED;
+}
+
+static enum uroce_drop rx_service(
+	struct uroce_core *core, struct uroce_qp *qp, const struct uroce_pkt *pkt, uint64_t now_ns)
+{
+	if (qp->caps.type == UROCE_QP_UD)
+		return uroce_dgram_rx(core, qp, pkt, now_ns);
+	if (pkt->op->request)
+		return uroce_resp_rx(core, qp, pkt, now_ns);
+	return uroce_comp_rx(core, qp, pkt, now_ns);
 }
 
 static enum uroce_drop rx_qp(
@@ -74,8 +95,7 @@ static enum uroce_drop rx_qp(
 	enum uroce_drop drop = check_peer(qp, pkt);
 
 	if (drop == UROCE_ACCEPTED)
-		drop = pkt->op->request ? uroce_resp_rx(core, qp, pkt, now_ns)
-					: uroce_comp_rx(core, qp, pkt, now_ns);
+		drop = rx_service(core, qp, pkt, now_ns);
 	if (drop != UROCE_ACCEPTED) {
 		note_drop(qp, pkt, drop, now_ns);
 		return drop;
@@ -84,6 +104,25 @@ static enum uroce_drop rx_qp(
 	qp->report.heard_ns = now_ns;
 	qp->report.heard_psn = pkt->psn;
 	return UROCE_ACCEPTED;
+}
+
+enum uroce_drop uroce_core_rx_member(
+	struct uroce_core *core, struct uroce_qp *qp, const struct uroce_pkt *pkt, uint64_t now_ns)
+{
+	return rx_qp(core, qp, pkt, now_ns);
+}
+
+/* A frame of a core's whose number is the multicast number: for the members of its group. */
+static enum uroce_drop rx_group(struct uroce_core *core, struct uroce_pkt *pkt, uint64_t now_ns)
+{
+	if (!pkt->group || pkt->dqpn != UROCE_QPN_MULTICAST)
+		return UROCE_DROP_NOT_A_MEMBER;
+	if (pkt->group->owner != core->conf.id) {
+		pkt->handed_over = true;
+		pkt->owner = (uint8_t)pkt->group->owner;
+		return UROCE_ACCEPTED;
+	}
+	return uroce_dgram_rx_group(core, pkt, now_ns);
 }
 
 static enum uroce_drop rx_one(struct uroce_core *core, struct uroce_pkt *pkt, uint64_t now_ns)
@@ -107,6 +146,8 @@ static enum uroce_drop rx_one(struct uroce_core *core, struct uroce_pkt *pkt, ui
 		uroce_count(core, udp_checksum_wrong);
 	if (pkt->op->service == UROCE_SERVICE_CNP)
 		return UROCE_DROP_CNP;
+	if (pkt->group || pkt->dqpn == UROCE_QPN_MULTICAST)
+		return rx_group(core, pkt, now_ns);
 	if (!found) {
 		core->stray = (struct uroce_stray){pkt->src_ip, pkt->dqpn, pkt->psn, now_ns};
 		return UROCE_DROP_QPN_UNKNOWN;
@@ -185,7 +226,7 @@ static void attend(struct uroce_core *core, struct uroce_bell *bell)
 
 	/* Cleared first: what is posted after the look below rings again (see ready.h). */
 	atomic_store(&bell->rung, 0);
-	if (qp->state == UROCE_QP_ERR) {
+	if (qp->state == UROCE_QP_ERR || qp->state == UROCE_QP_SQE) {
 		uroce_qp_flush(core, qp);
 		return;
 	}
@@ -264,6 +305,7 @@ static int create(struct uroce_core *core, struct uroce_cmd *cmd)
 	qp->signal_all = cmd->signal_all;
 	qp->send_cq = cmd->send_cq;
 	qp->recv_cq = cmd->recv_cq;
+	qp->srq = cmd->srq;
 	/* The number last: a frame may come as soon as it is there, to this very thread. */
 	err = uroce_qptable_add(core->conf.qptable, &cmd->qpn, qp, core->conf.id);
 	if (err)
@@ -281,6 +323,7 @@ static void destroy(struct uroce_core *core, struct uroce_qp *qp, uint64_t now_n
 	attend_bells(core);
 	uroce_qptable_remove(core->conf.qptable, qp->qpn);
 	uroce_qp_change(core, qp, &reset, UROCE_QP_ATTR_STATE, now_ns);
+	uroce_dgram_leave_all(core, qp);
 	uroce_timer_remove(&core->timers, &qp->comp.timer);
 	core->num_qps--;
 }
@@ -312,6 +355,46 @@ static void report(const struct uroce_core *core, struct uroce_cmd *cmd)
 	cmd->stray = core->stray;
 }
 
+static struct uroce_ah_slot *ah_slot(struct uroce_core *core, uint32_t number)
+{
+	return &core->conf.ahs[number & (core->conf.num_ahs - 1)];
+}
+
+static int leave(struct uroce_core *core, struct uroce_cmd *cmd)
+{
+	cmd->member = uroce_dgram_leave(core, cmd->qp, cmd->group.addr);
+	return cmd->member ? 0 : -ENOENT;
+}
+
+static uint32_t find_group(const struct uroce_local *local, uint32_t addr)
+{
+	uint32_t i = 0;
+
+	while (i < local->num_groups && local->groups[i].addr != addr)
+		i++;
+	return i;
+}
+
+static int set_group(struct uroce_local *local, const struct uroce_local_group *group)
+{
+	uint32_t at = find_group(local, group->addr);
+
+	if (at == UROCE_LOCAL_GROUPS_MAX)
+		return -ENOSPC;
+	local->groups[at] = *group;
+	if (at == local->num_groups)
+		local->num_groups++;
+	return 0;
+}
+
+static void clear_group(struct uroce_local *local, uint32_t addr)
+{
+	uint32_t at = find_group(local, addr);
+
+	if (at < local->num_groups)
+		local->groups[at] = local->groups[--local->num_groups];
+}
+
 int uroce_core_ctrl(struct uroce_core *core, struct uroce_cmd *cmd, uint64_t now_ns)
 {
 	switch (cmd->kind) {
@@ -328,6 +411,25 @@ int uroce_core_ctrl(struct uroce_core *core, struct uroce_cmd *cmd, uint64_t now
 	case UROCE_CMD_PATH_UPDATE:
 		update_path(core, cmd, now_ns);
 		return 0;
+	case UROCE_CMD_AH_SET:
+		*ah_slot(core, cmd->ah.number) = cmd->ah;
+		return 0;
+	case UROCE_CMD_AH_CLEAR:
+		if (ah_slot(core, cmd->ah.number)->number == cmd->ah.number)
+			*ah_slot(core, cmd->ah.number) = (struct uroce_ah_slot){0};
+		return 0;
+	case UROCE_CMD_JOIN:
+		return uroce_dgram_join(core, cmd->member);
+	case UROCE_CMD_LEAVE:
+		return leave(core, cmd);
+	case UROCE_CMD_GROUP_SET:
+		return set_group(&core->conf.local, &cmd->group);
+	case UROCE_CMD_GROUP_CLEAR:
+		clear_group(&core->conf.local, cmd->group.addr);
+		return 0;
+	case UROCE_CMD_CQ_RESIZE:
+		return uroce_cq_move_ring(
+			cmd->cq, core->conf.id, cmd->resize_entries, cmd->resize_capacity);
 	case UROCE_CMD_NOTHING:
 		return 0;
 	}

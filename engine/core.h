@@ -26,6 +26,20 @@
 #include "timer.h"
 #include "trace.h"
 
+/* An address handle: the low bits of its number are its slot; number 0: free. */
+struct uroce_ah_slot {
+	uint32_t number;
+	uint32_t pd;
+	const struct uroce_path *path;
+};
+
+/* A queue pair that takes a multicast group's datagrams; the shell's memory, the core's list. */
+struct uroce_group_member {
+	struct uroce_qp *qp;
+	uint32_t addr; /* IPv4, host order */
+	struct uroce_group_member *next;
+};
+
 struct uroce_core_conf {
 	uint32_t id; /* of this core: its ring in completion queues, its number in the table */
 	enum uroce_icrc_mode icrc_mode;
@@ -38,6 +52,9 @@ struct uroce_core_conf {
 	uint32_t num_events;
 	struct uroce_trace_event *trace; /* num_trace, a power of two; NULL: no trace */
 	uint32_t num_trace;
+	struct uroce_ah_slot *ahs; /* num_ahs of them, a power of two, or 0 */
+	uint32_t num_ahs;
+	uint32_t mtu_bytes;    /* longest payload of a datagram, in and out */
 	uint64_t path_wait_ns; /* how long a queue pair waits for a peer's MAC; 0: 3 s */
 };
 
@@ -55,9 +72,10 @@ struct uroce_core {
 	struct uroce_bells bells; /* written by application threads */
 	struct uroce_ready_list ready;
 	struct uroce_timers timers;
-	struct uroce_qp *idle_acks; /* owe an ACK that may wait until nothing comes in */
-	uint64_t rx_empty_ns;	    /* when the receive side was last seen empty */
-	uint32_t rx_full_bursts;    /* bursts since then */
+	struct uroce_group_member *members; /* of multicast groups */
+	struct uroce_qp *idle_acks;	    /* owe an ACK that may wait until nothing comes in */
+	uint64_t rx_empty_ns;		    /* when the receive side was last seen empty */
+	uint32_t rx_full_bursts;	    /* bursts since then */
 	uint32_t num_qps;
 	struct uroce_events events;
 	struct uroce_trace trace;
@@ -78,7 +96,14 @@ enum uroce_cmd_kind {
 	UROCE_CMD_QP_DESTROY,
 	UROCE_CMD_QP_REPORT,
 	UROCE_CMD_PATH_UPDATE,
-	UROCE_CMD_NOTHING, /* done when it is done: for those who wait for a turn */
+	UROCE_CMD_AH_SET,    /* ah.number in its slot from now on */
+	UROCE_CMD_AH_CLEAR,  /* ah.number is good for nothing any more */
+	UROCE_CMD_JOIN,	     /* member->qp takes datagrams to member->addr */
+	UROCE_CMD_LEAVE,     /* qp does not; member: its entry, the caller's again */
+	UROCE_CMD_GROUP_SET, /* datagrams to group.addr are the core group.owner's */
+	UROCE_CMD_GROUP_CLEAR,
+	UROCE_CMD_CQ_RESIZE, /* this core's ring of cq moves to resize_entries */
+	UROCE_CMD_NOTHING,   /* done when it is done: for those who wait for a turn */
 };
 
 /* A control command; see uroce_core_ctrl. */
@@ -91,6 +116,15 @@ struct uroce_cmd {
 	bool signal_all;
 	struct uroce_cq *send_cq;
 	struct uroce_cq *recv_cq;
+	struct uroce_srq *srq; /* NULL: receives of its own */
+	/* address handles, groups */
+	struct uroce_ah_slot ah;
+	struct uroce_group_member *member;
+	struct uroce_local_group group;
+	/* resize */
+	struct uroce_cq *cq;
+	void *resize_entries;
+	uint32_t resize_capacity;
 	/* modify: what to set; report: what is set */
 	struct uroce_qp_attr attr;
 	uint32_t attr_mask;
@@ -134,12 +168,19 @@ uint32_t uroce_core_tx(
  * create: -ENOMEM, -EEXIST, -EINVAL as uroce_qptable_add; -ENOSPC: the core has max_qps.
  * modify: as uroce_qp_change. destroy: no completion, frame or timer of the queue pair exists
  * when it returns, and its memory is the caller's again; completions already on a completion
- * queue are for the poller to purge. report, path update: cannot fail.
+ * queue are for the poller to purge. report, path update, address handles, clear: cannot fail.
+ * join: -EINVAL: no UD queue pair, or no multicast address; -EEXIST: it is a member. leave:
+ * -ENOENT: it is not. group set: -ENOSPC: UROCE_LOCAL_GROUPS_MAX are. resize: as
+ * uroce_cq_move_ring.
  */
 int uroce_core_ctrl(struct uroce_core *core, struct uroce_cmd *cmd, uint64_t now_ns);
 
 /* Takes up to n events. */
 uint32_t uroce_core_events(struct uroce_core *core, struct uroce_core_event *out, uint32_t n);
+
+/* For the groups: one member's share of a multicast frame, with all checks. */
+enum uroce_drop uroce_core_rx_member(
+	struct uroce_core *core, struct uroce_qp *qp, const struct uroce_pkt *pkt, uint64_t now_ns);
 
 /* For requester, responder and completer: this queue pair has something to send. */
 static inline void uroce_core_wake_requests(struct uroce_core *core, struct uroce_qp *qp)

@@ -9,9 +9,10 @@
  */
 #include "cq.h"
 
+#include <errno.h>
 #include <string.h>
 
-static size_t ring_bytes(uint32_t capacity)
+size_t uroce_cq_ring_bytes(uint32_t capacity)
 {
 	return (size_t)uroce_ring_round_up(capacity) * sizeof(struct uroce_cqe);
 }
@@ -20,7 +21,7 @@ size_t uroce_cq_bytes(uint32_t capacity, uint32_t num_workers)
 {
 	size_t head = sizeof(struct uroce_cq) + num_workers * sizeof(struct uroce_ring);
 
-	return head + num_workers * ring_bytes(capacity);
+	return head + num_workers * uroce_cq_ring_bytes(capacity);
 }
 
 void uroce_cq_init(struct uroce_cq *cq, uint32_t capacity, uint32_t num_workers)
@@ -31,7 +32,7 @@ void uroce_cq_init(struct uroce_cq *cq, uint32_t capacity, uint32_t num_workers)
 	cq->num_rings = num_workers;
 	cq->capacity = capacity;
 	for (uint32_t i = 0; i < num_workers; i++)
-		uroce_ring_init(&cq->rings[i], entries + i * ring_bytes(capacity),
+		uroce_ring_init(&cq->rings[i], entries + i * uroce_cq_ring_bytes(capacity),
 			sizeof(struct uroce_cqe), capacity);
 }
 
@@ -85,6 +86,24 @@ uint32_t uroce_cq_pop(struct uroce_cq *cq, struct uroce_cqe *out, uint32_t n)
 		cq->turn = cq->turn + 1 == cq->num_rings ? 0 : cq->turn + 1;
 	}
 	return got;
+}
+
+int uroce_cq_move_ring(struct uroce_cq *cq, uint32_t worker, void *entries, uint32_t capacity)
+{
+	struct uroce_ring *ring = &cq->rings[worker];
+	uint32_t tail = uroce_ring_tail(ring);
+	uint32_t head = atomic_load_explicit(&ring->head, memory_order_acquire);
+	uint32_t mask = uroce_ring_round_up(capacity) - 1;
+
+	if (tail - head > capacity)
+		return -EINVAL;
+	for (; head != tail; head++)
+		memcpy((uint8_t *)entries + (size_t)(head & mask) * ring->stride_bytes,
+			uroce_ring_entry(ring, head), ring->stride_bytes);
+	ring->entries = entries;
+	ring->mask = mask;
+	ring->limit = capacity;
+	return 0;
 }
 
 static bool is_empty(struct uroce_cq *cq)

@@ -62,6 +62,15 @@ bool uroce_cq_push(struct uroce_cq *cq, uint32_t worker, const struct uroce_cqe 
 /* Poller: takes up to n completions; the slots behind them are free again. Returns how many. */
 uint32_t uroce_cq_pop(struct uroce_cq *cq, struct uroce_cqe *out, uint32_t n);
 
+/* Bytes of one worker's ring of a queue; uroce_cq_move_ring's entries have them. */
+size_t uroce_cq_ring_bytes(uint32_t capacity);
+
+/*
+ * Worker, while nobody polls: its ring moves to `entries`, for `capacity` completions; the memory
+ * it was in is the caller's again. -EINVAL: more than that are waiting; nothing has changed.
+ */
+int uroce_cq_move_ring(struct uroce_cq *cq, uint32_t worker, void *entries, uint32_t capacity);
+
 /*
  * Poller: asks for one event at the next completion (solicited ones and errors only, if asked).
  * Returns true when there are completions already: then the queue is not armed; poll again. The

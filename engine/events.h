@@ -14,11 +14,13 @@
 #include "status.h"
 
 struct uroce_cq;
+struct uroce_srq;
 
 struct uroce_core_event {
 	enum uroce_event_type type;
 	uint32_t qpn;	     /* of a queue pair event */
 	struct uroce_cq *cq; /* of a completion queue event */
+	struct uroce_srq *srq;
 };
 
 struct uroce_events {

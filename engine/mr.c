@@ -2,16 +2,19 @@
 /*
  * Keys, and the one function that turns (key, address, length, access) into a pointer.
  *
- * The key of a slot is stored last and cleared first, with release order, and readers load it
- * first: a reader that sees the key sees the region that goes with it. A reader that saw the key
- * just before it was cleared may still use the memory in this turn of its core; the caller of
- * deregister waits for that. At most half of the slots are used, so a random draw finds a free
- * slot in two tries on average.
+ * A slot changes under its version, which is odd meanwhile: who changes takes it from even to odd
+ * by compare-and-swap, so two changes never mix; who reads looks at it before and after, so what
+ * was read belongs together. A reader that saw a key just before it died may still use the memory
+ * in this turn of its core; the caller of kill waits for that. Binding a window and killing its
+ * region each write one thing and then look at the other's (windows, key), so one of them sees the
+ * other. At most half of the slots are used, so a random draw finds a free slot in two tries on
+ * average.
  */
 #include "mr.h"
 
 #include <errno.h>
 #include <stdbool.h>
+#include <stddef.h>
 
 #include "status.h"
 
@@ -36,6 +39,14 @@ static uint64_t next_random(uint64_t *state)
 	z = (z ^ z >> 27) * 0x94d049bb133111ebu;
 	return z ^ z >> 31;
 }
+
+/* Plain fields of slots are read while others write them: whole values, in no order. */
+#define GET(slot, field)	__atomic_load_n(&(slot)->field, __ATOMIC_RELAXED)
+#define SET(slot, field, value) __atomic_store_n(&(slot)->field, (value), __ATOMIC_RELAXED)
+
+static const uint32_t remote_rights = UROCE_ACCESS_REMOTE_WRITE | UROCE_ACCESS_REMOTE_READ |
+	UROCE_ACCESS_REMOTE_ATOMIC | UROCE_ACCESS_FLUSH_GLOBAL;
+static const uint32_t writing_rights = UROCE_ACCESS_REMOTE_WRITE | UROCE_ACCESS_REMOTE_ATOMIC;
 
 static struct uroce_mr_slot *slot_of(const struct uroce_mr_table *table, uint32_t key)
 {
@@ -65,19 +76,66 @@ static uint32_t draw_key(struct uroce_mr_table *table, uint64_t random)
 	return 0;
 }
 
+/* ---- changing ---- */
+
+/* Starts a change; false while another goes on. */
+static bool try_lock(struct uroce_mr_slot *slot)
+{
+	uint32_t version = atomic_load_explicit(&slot->version, memory_order_relaxed);
+
+	return !(version & 1) &&
+		atomic_compare_exchange_strong_explicit(&slot->version, &version, version + 1,
+			memory_order_acquire, memory_order_relaxed);
+}
+
+static void lock(struct uroce_mr_slot *slot)
+{
+	while (!try_lock(slot))
+		;
+}
+
+static void unlock(struct uroce_mr_slot *slot)
+{
+	atomic_fetch_add_explicit(&slot->version, 1, memory_order_release);
+}
+
+static bool wraps(uint64_t addr, uint64_t bytes)
+{
+	return addr + bytes < addr && addr + bytes != 0;
+}
+
+static bool is_window(const struct uroce_mr_slot *slot)
+{
+	uint8_t kind = GET(slot, kind);
+
+	return kind == UROCE_MR_WINDOW_1 || kind == UROCE_MR_WINDOW_2;
+}
+
+static int check_attr(const struct uroce_mr_attr *attr)
+{
+	if (wraps(attr->addr, attr->bytes))
+		return -EINVAL;
+	if ((attr->access & writing_rights) && !(attr->access & UROCE_ACCESS_LOCAL_WRITE))
+		return -EINVAL;
+	return attr->key != 0 && attr->key >> 8 == 0 ? -EINVAL : 0;
+}
+
+static void set_range(struct uroce_mr_slot *slot, uint64_t addr, uint64_t bytes, uint8_t *ptr)
+{
+	SET(slot, addr, addr);
+	SET(slot, bytes, bytes);
+	SET(slot, ptr, ptr);
+}
+
 int uroce_mr_table_add(struct uroce_mr_table *table, const struct uroce_mr_attr *attr,
 	uint64_t random, uint32_t *key)
 {
-	const uint32_t writes = UROCE_ACCESS_REMOTE_WRITE | UROCE_ACCESS_REMOTE_ATOMIC;
-	struct uroce_mr_slot *slot;
 	uint32_t chosen = attr->key;
+	struct uroce_mr_slot *slot;
+	int err = check_attr(attr);
 
-	if (attr->addr + attr->bytes < attr->addr && attr->addr + attr->bytes != 0)
-		return -EINVAL;
-	if ((attr->access & writes) && !(attr->access & UROCE_ACCESS_LOCAL_WRITE))
-		return -EINVAL;
-	if (chosen != 0 && chosen >> 8 == 0)
-		return -EINVAL;
+	if (err)
+		return err;
 	if (table->used >= (table->mask + 1) / 2)
 		return -ENOMEM;
 	if (chosen == 0)
@@ -87,58 +145,321 @@ int uroce_mr_table_add(struct uroce_mr_table *table, const struct uroce_mr_attr 
 	slot = slot_of(table, chosen);
 	if (!slot_is_free(slot))
 		return -EEXIST;
-	slot->pd = attr->pd;
-	slot->access = attr->access;
-	slot->addr = attr->addr;
-	slot->bytes = attr->bytes;
-	slot->ptr = attr->ptr;
-	slot->last_key = chosen;
-	atomic_store_explicit(&slot->key, chosen, memory_order_release);
+	lock(slot);
+	SET(slot, pd, attr->pd);
+	SET(slot, qpn, 0);
+	SET(slot, access, (uint16_t)attr->access);
+	SET(slot, kind, (uint8_t)attr->kind);
+	SET(slot, region, 0);
+	SET(slot, area, attr->area);
+	SET(slot, last_key, chosen);
+	set_range(slot, attr->addr, attr->bytes, attr->ptr);
+	atomic_store(&slot->key, attr->kind == UROCE_MR_PLAIN ? chosen : UROCE_MR_DEAD);
+	unlock(slot);
 	table->used++;
 	*key = chosen;
 	return 0;
 }
 
-static bool slot_holds(struct uroce_mr_slot *slot, uint32_t key)
+static bool slot_holds(const struct uroce_mr_slot *slot, uint32_t key)
 {
-	return key >> 8 != 0 && slot->last_key == key && !slot_is_free(slot);
+	uint32_t last = GET(slot, last_key);
+
+	if (key >> 8 == 0 || atomic_load_explicit(&slot->key, memory_order_relaxed) == 0)
+		return false;
+	/* The tags of these are the application's business. */
+	return last == key || (GET(slot, kind) != UROCE_MR_PLAIN && last >> 8 == key >> 8);
 }
 
-void uroce_mr_table_kill(struct uroce_mr_table *table, uint32_t key)
+/* A window lets go of its region. The window is locked. */
+static void unbind(struct uroce_mr_table *table, struct uroce_mr_slot *window)
+{
+	uint32_t region = GET(window, region);
+
+	if (region != 0)
+		atomic_fetch_sub(&slot_of(table, region)->windows, 1);
+	SET(window, region, 0);
+}
+
+int uroce_mr_table_kill(struct uroce_mr_table *table, uint32_t key)
 {
 	struct uroce_mr_slot *slot = slot_of(table, key);
+	uint32_t was;
+	int err = 0;
 
-	if (slot_holds(slot, key))
-		atomic_store_explicit(&slot->key, UROCE_MR_DEAD, memory_order_release);
+	if (!slot_holds(slot, key))
+		return -ENOENT;
+	lock(slot);
+	was = atomic_exchange(&slot->key, UROCE_MR_DEAD);
+	if (atomic_load(&slot->windows) > 0) {
+		atomic_store(&slot->key, was);
+		err = -EBUSY;
+	} else {
+		unbind(table, slot);
+		/* Nothing may be bound or registered here any more. */
+		SET(slot, kind, UROCE_MR_PLAIN);
+		SET(slot, last_key, key);
+	}
+	unlock(slot);
+	return err;
 }
 
 int uroce_mr_table_remove(struct uroce_mr_table *table, uint32_t key)
 {
-	struct uroce_mr_slot *slot = slot_of(table, key);
+	int err = uroce_mr_table_kill(table, key);
 
-	if (!slot_holds(slot, key))
-		return -ENOENT;
-	atomic_store_explicit(&slot->key, 0, memory_order_release);
+	if (err)
+		return err;
+	atomic_store_explicit(&slot_of(table, key)->key, 0, memory_order_release);
 	table->used--;
 	return 0;
+}
+
+/* ---- resolving ---- */
+
+static enum uroce_mr_verdict judge(const struct uroce_mr_slot *slot, uint32_t pd, uint32_t qpn,
+	uint64_t addr, uint64_t bytes, uint32_t access, uint8_t **ptr)
+{
+	uint64_t slot_bytes = GET(slot, bytes);
+	/* addr - slot->addr wraps to something huge when addr is below the region. */
+	uint64_t offset = addr - GET(slot, addr);
+	uint8_t kind = GET(slot, kind);
+
+	if (kind >= UROCE_MR_WINDOW_1 && !(access & remote_rights))
+		return UROCE_MR_NO_KEY;
+	if (GET(slot, pd) != pd)
+		return UROCE_MR_WRONG_PD;
+	if (kind == UROCE_MR_WINDOW_2 && GET(slot, qpn) != qpn)
+		return UROCE_MR_WRONG_QP;
+	if (access & ~(uint32_t)GET(slot, access))
+		return UROCE_MR_NO_RIGHT;
+	if (offset > slot_bytes || bytes > slot_bytes - offset)
+		return UROCE_MR_RANGE;
+	*ptr = GET(slot, ptr) + offset;
+	return UROCE_MR_OK;
+}
+
+enum uroce_mr_verdict uroce_mr_resolve_for(const struct uroce_mr_table *table, uint32_t pd,
+	uint32_t qpn, uint32_t key, uint64_t addr, uint64_t bytes, uint32_t access, uint8_t **ptr)
+{
+	const struct uroce_mr_slot *slot = slot_of(table, key);
+	uint32_t version = atomic_load_explicit(&slot->version, memory_order_acquire);
+	enum uroce_mr_verdict verdict;
+
+	if (key >> 8 == 0 || (version & 1) ||
+		atomic_load_explicit(&slot->key, memory_order_relaxed) != key)
+		return UROCE_MR_NO_KEY;
+	verdict = judge(slot, pd, qpn, addr, bytes, access, ptr);
+	atomic_thread_fence(memory_order_acquire);
+	if (atomic_load_explicit(&slot->version, memory_order_relaxed) != version)
+		return UROCE_MR_NO_KEY;
+	return verdict;
 }
 
 enum uroce_mr_verdict uroce_mr_resolve(const struct uroce_mr_table *table, uint32_t pd,
 	uint32_t key, uint64_t addr, uint64_t bytes, uint32_t access, uint8_t **ptr)
 {
-	const struct uroce_mr_slot *slot = slot_of(table, key);
+	return uroce_mr_resolve_for(table, pd, 0, key, addr, bytes, access, ptr);
+}
+
+enum uroce_mr_verdict uroce_mr_covers(const struct uroce_mr_table *table, uint32_t pd, uint32_t qpn,
+	uint32_t key, uint32_t access)
+{
+	uint64_t addr = GET(slot_of(table, key), addr);
+	uint8_t *ptr;
+
+	/* Its own first byte is in its range; if it changes meanwhile, there is no such region. */
+	return uroce_mr_resolve_for(table, pd, qpn, key, addr, 0, access, &ptr);
+}
+
+/* ---- windows and fast regions ---- */
+
+/* Whether `slot` is what `key` names now, found or not. */
+static enum uroce_mr_verdict check_named(
+	const struct uroce_mr_slot *slot, uint32_t pd, uint32_t key)
+{
+	if (key >> 8 == 0 || atomic_load(&slot->key) == 0 || GET(slot, last_key) != key)
+		return UROCE_MR_NO_KEY;
+	return GET(slot, pd) == pd ? UROCE_MR_OK : UROCE_MR_WRONG_PD;
+}
+
+static bool is_live(struct uroce_mr_slot *slot)
+{
+	return atomic_load(&slot->key) == GET(slot, last_key);
+}
+
+/* The region's side of a bind: kind, rights and range; *ptr is where the window begins. */
+static enum uroce_mr_verdict check_region(
+	const struct uroce_mr_table *table, const struct uroce_mr_change *change, uint8_t **ptr)
+{
+	const struct uroce_mr_slot *region = slot_of(table, change->lkey);
+	uint32_t access = UROCE_ACCESS_MW_BIND;
+
+	if (is_window(region))
+		return UROCE_MR_WRONG_KIND;
+	if (change->access & writing_rights)
+		access |= UROCE_ACCESS_LOCAL_WRITE;
+	return uroce_mr_resolve(
+		table, change->pd, change->lkey, change->addr, change->bytes, access, ptr);
+}
+
+/* The window's side of a bind. It is locked. */
+static enum uroce_mr_verdict check_window(
+	struct uroce_mr_slot *window, const struct uroce_mr_change *change)
+{
+	enum uroce_mr_verdict verdict = check_named(window, change->pd, change->key);
+
+	if (verdict != UROCE_MR_OK)
+		return verdict;
+	if (!is_window(window) || change->key >> 8 != change->new_key >> 8)
+		return UROCE_MR_WRONG_KIND;
+	if (change->access & ~(remote_rights | UROCE_ACCESS_ZERO_BASED))
+		return UROCE_MR_NO_RIGHT;
+	if (GET(window, kind) == UROCE_MR_WINDOW_1)
+		return change->access & UROCE_ACCESS_ZERO_BASED ? UROCE_MR_NO_RIGHT : UROCE_MR_OK;
+	/* C10-72 ff.: a type 2 window is bound once, to something, under another tag. */
+	if (is_live(window))
+		return UROCE_MR_IN_USE;
+	if (change->bytes == 0)
+		return UROCE_MR_RANGE;
+	return change->key == change->new_key ? UROCE_MR_WRONG_KIND : UROCE_MR_OK;
+}
+
+/* Both are checked, the region is held. */
+static void set_window(struct uroce_mr_table *table, struct uroce_mr_slot *window,
+	const struct uroce_mr_change *change, uint8_t *ptr)
+{
+	bool zero = change->access & UROCE_ACCESS_ZERO_BASED;
+
+	unbind(table, window);
+	SET(window, access, (uint16_t)(change->access & remote_rights));
+	SET(window, qpn, change->qpn);
+	SET(window, region, change->bytes ? change->lkey : 0);
+	SET(window, last_key, change->new_key);
+	set_range(window, zero ? 0 : change->addr, change->bytes, ptr);
+	atomic_store(&window->key, change->bytes ? change->new_key : UROCE_MR_DEAD);
+}
+
+static enum uroce_mr_verdict bind_locked(struct uroce_mr_table *table, struct uroce_mr_slot *window,
+	const struct uroce_mr_change *change)
+{
+	struct uroce_mr_slot *region = slot_of(table, change->lkey);
+	enum uroce_mr_verdict verdict = check_window(window, change);
+	uint8_t *ptr = NULL;
+
+	if (verdict != UROCE_MR_OK)
+		return verdict;
+	if (change->bytes > 0) {
+		verdict = check_region(table, change, &ptr);
+		if (verdict != UROCE_MR_OK)
+			return verdict;
+		/* Held, and looked at again: see the opening comment. */
+		atomic_fetch_add(&region->windows, 1);
+		verdict = check_region(table, change, &ptr);
+	}
+	if (verdict != UROCE_MR_OK)
+		atomic_fetch_sub(&region->windows, 1);
+	else
+		set_window(table, window, change, ptr);
+	return verdict;
+}
+
+enum uroce_mr_verdict uroce_mr_bind(
+	struct uroce_mr_table *table, const struct uroce_mr_change *change)
+{
+	struct uroce_mr_slot *window = slot_of(table, change->key);
+	enum uroce_mr_verdict verdict;
+
+	/* A window cannot be its own region, nor wait for itself. */
+	if (window == slot_of(table, change->lkey) && change->bytes > 0)
+		return UROCE_MR_WRONG_KIND;
+	if (!try_lock(window))
+		return UROCE_MR_IN_USE;
+	verdict = bind_locked(table, window, change);
+	unlock(window);
+	return verdict;
+}
+
+static enum uroce_mr_verdict check_fast(
+	struct uroce_mr_slot *slot, const struct uroce_mr_change *change)
+{
+	enum uroce_mr_verdict verdict = check_named(slot, change->pd, change->key);
+	const struct uroce_mr_area *area = GET(slot, area);
 	uint64_t offset;
 
-	if (key >> 8 == 0 || atomic_load_explicit(&slot->key, memory_order_acquire) != key)
-		return UROCE_MR_NO_KEY;
-	if (slot->pd != pd)
-		return UROCE_MR_WRONG_PD;
-	if (access & ~slot->access)
-		return UROCE_MR_NO_RIGHT;
-	/* addr - slot->addr wraps to something huge when addr is below the region. */
-	offset = addr - slot->addr;
-	if (offset > slot->bytes || bytes > slot->bytes - offset)
+	if (verdict != UROCE_MR_OK)
+		return verdict;
+	if (GET(slot, kind) != UROCE_MR_FAST || change->key >> 8 != change->new_key >> 8)
+		return UROCE_MR_WRONG_KIND;
+	if (is_live(slot))
+		return UROCE_MR_IN_USE;
+	offset = (uint64_t)((uintptr_t)change->ptr - (uintptr_t)area->ptr);
+	if (offset > area->bytes || change->bytes > area->bytes - offset)
 		return UROCE_MR_RANGE;
-	*ptr = slot->ptr + offset;
+	if (wraps(change->addr, change->bytes))
+		return UROCE_MR_RANGE;
+	if ((change->access & writing_rights) && !(change->access & UROCE_ACCESS_LOCAL_WRITE))
+		return UROCE_MR_NO_RIGHT;
 	return UROCE_MR_OK;
+}
+
+enum uroce_mr_verdict uroce_mr_register_fast(
+	struct uroce_mr_table *table, const struct uroce_mr_change *change)
+{
+	struct uroce_mr_slot *slot = slot_of(table, change->key);
+	bool zero = change->access & UROCE_ACCESS_ZERO_BASED;
+	enum uroce_mr_verdict verdict;
+
+	if (!try_lock(slot))
+		return UROCE_MR_IN_USE;
+	verdict = check_fast(slot, change);
+	if (verdict == UROCE_MR_OK) {
+		SET(slot, access, (uint16_t)change->access);
+		SET(slot, last_key, change->new_key);
+		set_range(slot, zero ? 0 : change->addr, change->bytes, change->ptr);
+		atomic_store(&slot->key, change->new_key);
+	}
+	unlock(slot);
+	return verdict;
+}
+
+static enum uroce_mr_verdict check_invalidate(
+	struct uroce_mr_slot *slot, uint32_t pd, uint32_t qpn, uint32_t key)
+{
+	enum uroce_mr_verdict verdict = check_named(slot, pd, key);
+	uint8_t kind = GET(slot, kind);
+
+	if (verdict != UROCE_MR_OK)
+		return verdict;
+	if (kind != UROCE_MR_FAST && kind != UROCE_MR_WINDOW_2)
+		return UROCE_MR_WRONG_KIND;
+	if (!is_live(slot))
+		return UROCE_MR_NO_KEY;
+	if (kind == UROCE_MR_WINDOW_2 && GET(slot, qpn) != qpn)
+		return UROCE_MR_WRONG_QP;
+	return UROCE_MR_OK;
+}
+
+enum uroce_mr_verdict uroce_mr_invalidate(
+	struct uroce_mr_table *table, uint32_t pd, uint32_t qpn, uint32_t key, bool check)
+{
+	struct uroce_mr_slot *slot = slot_of(table, key);
+	enum uroce_mr_verdict verdict;
+
+	if (!try_lock(slot))
+		return UROCE_MR_IN_USE;
+	verdict = check_invalidate(slot, pd, qpn, key);
+	if (verdict == UROCE_MR_OK && !check) {
+		atomic_store(&slot->key, UROCE_MR_DEAD);
+		if (atomic_load(&slot->windows) > 0) {
+			atomic_store(&slot->key, key);
+			verdict = UROCE_MR_IN_USE;
+		} else {
+			unbind(table, slot);
+		}
+	} else if (verdict == UROCE_MR_OK && atomic_load(&slot->windows) > 0) {
+		verdict = UROCE_MR_IN_USE;
+	}
+	unlock(slot);
+	return verdict;
 }

@@ -32,6 +32,9 @@
 #define ATOMACK \
 	.aeth = true, .atomicacketh = true, \
 	.header_bytes = UROCE_BTH_BYTES + UROCE_AETH_BYTES + UROCE_ATOMICACKETH_BYTES
+#define FETHRETH \
+	.feth = true, .reth = true, \
+	.header_bytes = UROCE_BTH_BYTES + UROCE_FETH_BYTES + UROCE_RETH_BYTES
 #define DETH .deth = true, .header_bytes = UROCE_BTH_BYTES + UROCE_DETH_BYTES
 #define DETHIMM \
 	.deth = true, .immdt = true, \
@@ -73,6 +76,8 @@ const struct uroce_opcode uroce_opcodes[256] = {
 	ROW(0x14, RC,  "RC_FETCH_ADD",                   FETCH_ADD,     ONLY,   REQ, NORECV, ATOMIC),
 	ROW(0x16, RC,  "RC_SEND_LAST_WITH_INVALIDATE",   SEND,          LAST,   REQ, NORECV, INV),
 	ROW(0x17, RC,  "RC_SEND_ONLY_WITH_INVALIDATE",   SEND,          ONLY,   REQ, RECV,   INV),
+	ROW(0x1c, RC,  "RC_FLUSH",                       FLUSH,         ONLY,   REQ, NORECV, FETHRETH),
+	ROW(0x1d, RC,  "RC_ATOMIC_WRITE",                ATOMIC_WRITE,  ONLY,   REQ, NORECV, RETH),
 
 	ROW(0x20, UC,  "UC_SEND_FIRST",                  SEND,          FIRST,  REQ, RECV,   PLAIN),
 	ROW(0x21, UC,  "UC_SEND_MIDDLE",                 SEND,          MIDDLE, REQ, NORECV, PLAIN),

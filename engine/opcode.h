@@ -30,6 +30,8 @@ enum uroce_op_kind {
 	UROCE_OP_ACK,
 	UROCE_OP_ATOMIC_ACK,
 	UROCE_OP_CNP,
+	UROCE_OP_FLUSH,
+	UROCE_OP_ATOMIC_WRITE,
 };
 
 struct uroce_opcode {
@@ -43,7 +45,7 @@ struct uroce_opcode {
 	bool request;
 	bool response;
 	bool takes_receive; /* its message needs a receive work request at this packet */
-	bool deth, reth, atomiceth, aeth, atomicacketh, immdt, ieth;
+	bool deth, reth, atomiceth, aeth, atomicacketh, immdt, ieth, feth;
 };
 
 /* Rows by opcode number. */

@@ -13,12 +13,43 @@
 #include "icrc.h"
 #include "wire.h"
 
-static bool addr_is_local(const struct uroce_local *local, uint32_t addr)
+/* Whether the datagram is for an address or a group of ours; notes the group. */
+static bool is_for_us(const struct uroce_local *local, struct uroce_pkt *pkt)
 {
 	for (uint32_t i = 0; i < local->num_addrs; i++)
-		if (local->addrs[i] == addr)
+		if (local->addrs[i] == pkt->dst_ip)
 			return true;
+	for (uint32_t i = 0; i < local->num_groups; i++) {
+		if (local->groups[i].addr != pkt->dst_ip)
+			continue;
+		pkt->group = &local->groups[i];
+		return true;
+	}
 	return false;
+}
+
+static bool mac_is_multicast(const uint8_t *mac)
+{
+	return mac[0] & 1;
+}
+
+/* To the port's own MAC, or to a group's; which group is seen later, from the address. */
+static bool mac_is_ours(const struct uroce_local *local, const uint8_t *mac)
+{
+	return local->promiscuous || memcmp(mac, local->mac, 6) == 0 ||
+		(local->num_groups > 0 && mac_is_multicast(mac));
+}
+
+/* A group's datagram comes to the group's MAC, any other to the port's. */
+static bool mac_fits_address(const struct uroce_local *local, const struct uroce_pkt *pkt)
+{
+	const uint8_t *dmac = pkt->data + UROCE_ETH_DMAC;
+	uint8_t mac[6];
+
+	if (local->promiscuous || !mac_is_multicast(dmac))
+		return !pkt->group || local->promiscuous;
+	uroce_ipv4_multicast_mac(pkt->dst_ip, mac);
+	return pkt->group && memcmp(dmac, mac, sizeof(mac)) == 0;
 }
 
 /* Ethernet and IPv4, as far as it takes to know whose frame this is. */
@@ -29,7 +60,7 @@ static enum uroce_drop parse_ipv4(const struct uroce_local *local, struct uroce_
 
 	if (pkt->bytes < UROCE_ETH_BYTES)
 		return UROCE_DROP_FRAME_TOO_SHORT;
-	if (!local->promiscuous && memcmp(pkt->data + UROCE_ETH_DMAC, local->mac, 6) != 0)
+	if (!mac_is_ours(local, pkt->data + UROCE_ETH_DMAC))
 		return UROCE_DROP_NOT_OUR_MAC;
 	if (uroce_load_be16(pkt->data + UROCE_ETH_TYPE) != UROCE_ETHERTYPE_IPV4)
 		return UROCE_DROP_NOT_IPV4;
@@ -43,6 +74,7 @@ static enum uroce_drop parse_ipv4(const struct uroce_local *local, struct uroce_
 	if (fragment & UROCE_IPV4_OFFSET_MASK)
 		return UROCE_DROP_LATER_FRAGMENT;
 	pkt->ip = ip;
+	pkt->group = NULL;
 	pkt->ip_header_bytes = (uint8_t)((ip[UROCE_IPV4_VERSION_IHL] & 0xf) * 4);
 	if (pkt->ip_header_bytes < UROCE_IPV4_BYTES)
 		return UROCE_DROP_IPV4_HEADER;
@@ -79,8 +111,10 @@ static enum uroce_drop parse_udp(
 		return UROCE_DROP_FRAME_TOO_SHORT;
 	if (uroce_load_be16(udp + UROCE_UDP_DPORT) != UROCE_UDP_PORT)
 		return UROCE_DROP_NOT_ROCE_PORT;
-	if (!addr_is_local(local, pkt->dst_ip))
+	if (!is_for_us(local, pkt))
 		return UROCE_DROP_DGID_NOT_OURS;
+	if (!mac_fits_address(local, pkt))
+		return UROCE_DROP_NOT_OUR_MAC;
 	if (uroce_load_be16(ip + UROCE_IPV4_FRAGMENT) & UROCE_IPV4_MF)
 		return UROCE_DROP_IPV4_FRAGMENT;
 	if (!(pkt->flags & UROCE_PKT_IPV4_CHECKSUM_OK) && !local->ignore_ipv4_checksum &&
@@ -128,6 +162,16 @@ enum uroce_drop uroce_parse(const struct uroce_local *local, struct uroce_pkt *p
 }
 
 const uint8_t *uroce_pkt_reth(const struct uroce_pkt *pkt)
+{
+	return pkt->bth + UROCE_BTH_BYTES + (pkt->op->feth ? UROCE_FETH_BYTES : 0);
+}
+
+const uint8_t *uroce_pkt_feth(const struct uroce_pkt *pkt)
+{
+	return pkt->bth + UROCE_BTH_BYTES;
+}
+
+const uint8_t *uroce_pkt_deth(const struct uroce_pkt *pkt)
 {
 	return pkt->bth + UROCE_BTH_BYTES;
 }

@@ -39,6 +39,7 @@ struct uroce_pkt {
 	uint32_t payload_bytes; /* without the pad */
 	uint32_t src_ip;	/* host order */
 	uint32_t dst_ip;
+	const struct uroce_local_group *group; /* of a multicast frame, else NULL */
 	uint16_t pkey;
 	uint8_t ip_header_bytes;
 	uint8_t pad_bytes;
@@ -48,7 +49,14 @@ struct uroce_pkt {
 };
 
 enum {
-	UROCE_LOCAL_ADDRS_MAX = 8
+	UROCE_LOCAL_ADDRS_MAX = 8,
+	UROCE_LOCAL_GROUPS_MAX = 32,
+};
+
+/* A multicast group whose datagrams are taken, by the core `owner`. */
+struct uroce_local_group {
+	uint32_t addr; /* IPv4, host order */
+	uint32_t owner;
 };
 
 /* Who we are on a port: what a frame must be addressed to. */
@@ -58,6 +66,8 @@ struct uroce_local {
 	bool ignore_ipv4_checksum;
 	uint32_t addrs[UROCE_LOCAL_ADDRS_MAX]; /* IPv4, host order */
 	uint32_t num_addrs;
+	struct uroce_local_group groups[UROCE_LOCAL_GROUPS_MAX];
+	uint32_t num_groups;
 };
 
 /*
@@ -71,6 +81,8 @@ const uint8_t *uroce_pkt_reth(const struct uroce_pkt *pkt);
 const uint8_t *uroce_pkt_atomiceth(const struct uroce_pkt *pkt);
 const uint8_t *uroce_pkt_aeth(const struct uroce_pkt *pkt);
 const uint8_t *uroce_pkt_atomicacketh(const struct uroce_pkt *pkt);
+const uint8_t *uroce_pkt_deth(const struct uroce_pkt *pkt);
+const uint8_t *uroce_pkt_feth(const struct uroce_pkt *pkt);
 /* The immediate value, in host order. */
 uint32_t uroce_pkt_imm(const struct uroce_pkt *pkt);
 /* The key to invalidate. */

@@ -19,6 +19,7 @@
 #include "ring.h"
 #include "ready.h"
 #include "report.h"
+#include "srq.h"
 #include "status.h"
 #include "timer.h"
 #include "wire.h"
@@ -39,6 +40,7 @@ enum {
 
 /* What a queue pair is made for; its memory depends on nothing else. */
 struct uroce_qp_caps {
+	enum uroce_qp_type type;
 	uint32_t max_send_wr;
 	uint32_t max_recv_wr;
 	uint32_t max_send_sge;
@@ -58,6 +60,7 @@ struct uroce_qp_attr {
 	uint32_t dest_qpn;
 	uint32_t rq_psn;
 	uint32_t sq_psn;
+	uint32_t qkey;	       /* UD */
 	uint8_t timeout;       /* local ack timeout: 4.096 us * 2^timeout; 0: never */
 	uint8_t retry_cnt;     /* 0 to 7 */
 	uint8_t rnr_retry;     /* 0 to 6; 7: for ever */
@@ -72,6 +75,7 @@ struct uroce_send_state {
 	uint32_t pkts;	    /* PSNs it takes; 0: none assigned yet */
 	uint32_t done_pkts; /* read or atomic: answers that came, in order */
 	uint32_t status;    /* enum uroce_status: not success, if it was bad when it came */
+	bool executed;	    /* local: done, and complete once it is the oldest */
 };
 
 struct uroce_req {
@@ -86,6 +90,7 @@ struct uroce_req {
 	uint32_t unasked_pkts; /* sent since the last AckReq */
 	bool failed;	       /* the work request `at` cannot be sent: complete it in its turn */
 	bool waiting;	       /* for the RNR timer */
+	enum uroce_cause failed_cause;
 	enum uroce_status failed_status;
 	uint32_t failed_detail;
 };
@@ -114,7 +119,8 @@ enum uroce_owed {
 
 enum uroce_replay_kind {
 	UROCE_REPLAY_READ,
-	UROCE_REPLAY_ATOMIC
+	UROCE_REPLAY_ATOMIC,
+	UROCE_REPLAY_DONE, /* FLUSH, ATOMIC WRITE: answered without data */
 };
 
 /* A read or atomic that was accepted: to be answered, and answered again if asked. */
@@ -131,6 +137,7 @@ struct uroce_replay {
 	uint32_t next_pkt;
 	uint32_t end_bytes; /* where the answer being sent ends */
 	uint64_t original;  /* of an atomic */
+	uint8_t opcode;	    /* on the wire */
 };
 
 struct uroce_resp {
@@ -180,6 +187,7 @@ struct uroce_qp {
 	bool want_drained_event;
 	struct uroce_cq *send_cq;
 	struct uroce_cq *recv_cq;
+	struct uroce_srq *srq; /* or NULL: receives are its own */
 	struct uroce_qp_caps caps;
 	struct uroce_qp_attr attr;
 	struct uroce_path *path;
@@ -199,7 +207,6 @@ struct uroce_qp {
 	struct uroce_flow responses;
 	struct uroce_qp_report report;
 
-	uint32_t header_sum; /* IPv4 checksum of the template, without the length */
 	uint8_t header[UROCE_TEMPLATE_BYTES];
 };
 
@@ -216,18 +223,16 @@ struct uroce_qp *uroce_qp_init(void *memory, const struct uroce_qp_caps *caps);
 int uroce_qp_caps_check(const struct uroce_qp_caps *caps);
 
 /*
- * Changes state and attributes (InfiniBand 10.3.1, 11.2.5.2). Core's thread.
- * -EINVAL: the edge does not exist, an attribute is missing or not allowed on it, or a value is
- * out of range: then nothing has changed.
- */
-int uroce_qp_change(struct uroce_core *core, struct uroce_qp *qp, const struct uroce_qp_attr *attr,
-	uint32_t mask, uint64_t now_ns);
-
-/*
  * To ERR: completes what is outstanding, in order, with WR_FLUSH_ERR. Nothing if it is there
  * already. The cause must be in the report before.
  */
 void uroce_qp_enter_error(struct uroce_core *core, struct uroce_qp *qp, uint64_t now_ns);
+
+/*
+ * To SQE, where an unreliable queue pair goes when a work request of its own cannot be carried
+ * out: what is left on the send queue completes with WR_FLUSH_ERR; receiving goes on.
+ */
+void uroce_qp_enter_sqe(struct uroce_core *core, struct uroce_qp *qp, uint64_t now_ns);
 
 /* Flushes entries that were posted after the queue pair went to ERR. */
 void uroce_qp_flush(struct uroce_core *core, struct uroce_qp *qp);
@@ -244,8 +249,11 @@ void uroce_qp_complete(struct uroce_core *core, struct uroce_qp *qp, struct uroc
 void uroce_qp_notify(
 	struct uroce_core *core, const struct uroce_qp *qp, enum uroce_event_type type);
 
-/* The receive at the head of the receive ring, moved to qp->recv; false when none is posted. */
-bool uroce_qp_take_recv(struct uroce_qp *qp);
+/*
+ * A receive in qp->recv: the one that is there unused, or the next of the receive ring or shared
+ * receive queue. False when none is posted.
+ */
+bool uroce_qp_take_recv(struct uroce_core *core, struct uroce_qp *qp);
 
 /* Completes qp->recv; result holds all but wr_id, qpn and the slot to free. */
 void uroce_qp_complete_recv(
@@ -265,7 +273,13 @@ static inline struct uroce_send_state *uroce_qp_send_state(
 
 static inline bool uroce_qp_receives(const struct uroce_qp *qp)
 {
-	return qp->state == UROCE_QP_RTR || qp->state == UROCE_QP_RTS || qp->state == UROCE_QP_SQD;
+	return qp->state == UROCE_QP_RTR || qp->state == UROCE_QP_RTS ||
+		qp->state == UROCE_QP_SQD || qp->state == UROCE_QP_SQE;
+}
+
+static inline bool uroce_qp_is_reliable(const struct uroce_qp *qp)
+{
+	return qp->caps.type == UROCE_QP_RC;
 }
 
 static inline bool uroce_qp_sends(const struct uroce_qp *qp)

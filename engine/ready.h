@@ -107,23 +107,32 @@ struct uroce_bell {
 	struct uroce_qp *qp;
 };
 
-/* A core's list of rung bells. */
+/*
+ * A core's list of rung bells. asleep is the shell's, for threads that must be woken: who is about
+ * to sleep sets it and then looks at the list, who has put a bell there looks at it; all four are
+ * seq_cst, so one of them sees the other.
+ */
 struct uroce_bells {
 	_Atomic(struct uroce_bell *) head;
+	_Atomic uint32_t asleep;
 };
 
-/* Application: after the entries were published with seq_cst order. Any thread. */
-static inline void uroce_bell_ring(struct uroce_bells *bells, struct uroce_bell *bell)
+/*
+ * Application: after the entries were published with seq_cst order. Any thread. True: the bell was
+ * put on the list, and whoever serves it may have to be woken.
+ */
+static inline bool uroce_bell_ring(struct uroce_bells *bells, struct uroce_bell *bell)
 {
 	struct uroce_bell *head;
 
 	if (atomic_load(&bell->rung) || atomic_exchange(&bell->rung, 1))
-		return;
+		return false;
 	head = atomic_load_explicit(&bells->head, memory_order_relaxed);
 	do {
 		bell->next = head;
 	} while (!atomic_compare_exchange_weak_explicit(
-		&bells->head, &head, bell, memory_order_release, memory_order_relaxed));
+		&bells->head, &head, bell, memory_order_seq_cst, memory_order_relaxed));
+	return true;
 }
 
 /* Core: takes all rung bells, the latest first. */

@@ -26,6 +26,10 @@ enum uroce_cause {
 	UROCE_CAUSE_REQUEST_REFUSED, /* responder; detail = syndrome sent */
 	UROCE_CAUSE_INVALIDATE,	     /* responder; a key that may not be invalidated */
 	UROCE_CAUSE_RECV_TOO_SHORT,  /* responder */
+	UROCE_CAUSE_BIND,	     /* detail = enum uroce_mr_verdict */
+	UROCE_CAUSE_MEMORY_CHANGE,   /* REG_MR or LOCAL_INV; detail = enum uroce_mr_verdict */
+	UROCE_CAUSE_ADDRESS_HANDLE,  /* detail = its number */
+	UROCE_CAUSE_RECV_BAD,	     /* unreliable; detail = enum uroce_mr_verdict */
 	UROCE_CAUSE_CQ_OVERFLOW,
 	UROCE_CAUSE_PATH,     /* the peer's MAC was never learned */
 	UROCE_CAUSE_MODIFIED, /* the application asked for it */

@@ -13,45 +13,14 @@
 
 #include "build.h"
 #include "comp.h"
+#include "dgram.h"
+#include "local.h"
 #include "sge.h"
+#include "wr.h"
 
 enum {
 	ACKREQ_EVERY_PKTS = 32
 };
-
-/* Wire opcodes of a work request by place in the message; 0xff where there is none. */
-static const struct {
-	uint8_t first, middle, last, only;
-} wire_opcodes[] = {
-	[UROCE_WR_RDMA_WRITE] = {0x06, 0x07, 0x08, 0x0a},
-	[UROCE_WR_RDMA_WRITE_WITH_IMM] = {0x06, 0x07, 0x09, 0x0b},
-	[UROCE_WR_SEND] = {0x00, 0x01, 0x02, 0x04},
-	[UROCE_WR_SEND_WITH_IMM] = {0x00, 0x01, 0x03, 0x05},
-	[UROCE_WR_RDMA_READ] = {0xff, 0xff, 0xff, 0x0c},
-	[UROCE_WR_ATOMIC_CMP_AND_SWP] = {0xff, 0xff, 0xff, 0x13},
-	[UROCE_WR_ATOMIC_FETCH_AND_ADD] = {0xff, 0xff, 0xff, 0x14},
-	[UROCE_WR_SEND_WITH_INV] = {0x00, 0x01, 0x16, 0x17},
-};
-
-bool uroce_wr_is_read(uint8_t opcode)
-{
-	return opcode == UROCE_WR_RDMA_READ;
-}
-
-bool uroce_wr_is_atomic(uint8_t opcode)
-{
-	return opcode == UROCE_WR_ATOMIC_CMP_AND_SWP || opcode == UROCE_WR_ATOMIC_FETCH_AND_ADD;
-}
-
-static bool is_answered_with_data(uint8_t opcode)
-{
-	return uroce_wr_is_read(opcode) || uroce_wr_is_atomic(opcode);
-}
-
-bool uroce_wr_is_known(uint32_t opcode)
-{
-	return opcode <= UROCE_WR_ATOMIC_FETCH_AND_ADD || opcode == UROCE_WR_SEND_WITH_INV;
-}
 
 void uroce_req_reset(struct uroce_qp *qp)
 {
@@ -66,18 +35,26 @@ void uroce_req_reset(struct uroce_qp *qp)
 /* Sets wqe->bytes from what is really there; false for what cannot be carried out. */
 static bool check_wqe(const struct uroce_qp *qp, struct uroce_send_wqe *wqe)
 {
+	const struct uroce_wr_kind *kind = uroce_wr_kind(wqe->opcode);
 	const struct uroce_seg *segs = uroce_send_wqe_segs(wqe);
+	uint32_t most =
+		qp->caps.type == UROCE_QP_UD ? qp->core->conf.mtu_bytes : UROCE_MESSAGE_BYTES_MAX;
 	uint64_t bytes = 0;
 
-	if (!uroce_wr_is_known(wqe->opcode))
+	if (!uroce_wr_is_for(kind, qp->caps.type))
 		return false;
-	if (wqe->flags & UROCE_SEND_INLINE)
-		return !is_answered_with_data(wqe->opcode);
-	for (uint32_t i = 0; i < wqe->num_segs; i++)
-		bytes += segs[i].bytes;
-	if (bytes > UROCE_MESSAGE_BYTES_MAX)
+	/* Their length is not that of segments. */
+	if (kind->local || wqe->opcode == UROCE_WR_FLUSH)
+		return wqe->num_segs == 0 && !(wqe->flags & UROCE_SEND_INLINE);
+	if (wqe->flags & UROCE_SEND_INLINE) {
+		bytes = wqe->bytes;
+	} else {
+		for (uint32_t i = 0; i < wqe->num_segs; i++)
+			bytes += segs[i].bytes;
+	}
+	if (bytes > most || ((wqe->flags & UROCE_SEND_INLINE) && !kind->has_payload))
 		return false;
-	if (uroce_wr_is_atomic(wqe->opcode) && (bytes != 8 || qp->caps.max_send_sge == 0))
+	if ((kind->atomic || wqe->opcode == UROCE_WR_ATOMIC_WRITE) && bytes != 8)
 		return false;
 	wqe->bytes = (uint32_t)bytes;
 	return true;
@@ -125,7 +102,8 @@ static uint32_t message_pkts(const struct uroce_qp *qp, const struct uroce_send_
 {
 	uint32_t mtu = qp->attr.path_mtu_bytes;
 
-	if (uroce_wr_is_atomic(wqe->opcode) || wqe->bytes == 0)
+	/* A datagram is one packet; so is a FLUSH, however long what it flushes. */
+	if (qp->caps.type == UROCE_QP_UD || wqe->opcode == UROCE_WR_FLUSH || wqe->bytes == 0)
 		return 1;
 	return (wqe->bytes - 1) / mtu + 1;
 }
@@ -150,7 +128,7 @@ uint32_t uroce_req_reads_of(const struct uroce_qp *qp, uint32_t index)
 	const struct uroce_send_state *state = uroce_qp_send_state(qp, index);
 	uint32_t asked, piece;
 
-	if (!is_answered_with_data(wqe->opcode) || state->pkts == 0)
+	if (!uroce_wr_kind(wqe->opcode)->answered || state->pkts == 0)
 		return 0;
 	asked = index == qp->req.at ? qp->req.at_pkt : state->pkts;
 	/* Not reached by the cursor (again) yet. */
@@ -232,14 +210,14 @@ static bool may_send(const struct uroce_qp *qp, const struct uroce_send_wqe *wqe
 		return false;
 	if ((wqe->flags & UROCE_SEND_FENCE) && req->at_pkt == 0 && req->reads_out > 0)
 		return false;
-	return !is_answered_with_data(wqe->opcode) || req->reads_out < qp->attr.max_rd_atomic;
+	return !uroce_wr_kind(wqe->opcode)->answered || req->reads_out < qp->attr.max_rd_atomic;
 }
 
-/* The work request at the cursor cannot be sent; it completes in error when its turn comes. */
-static uint32_t fail_at_cursor(struct uroce_core *core, struct uroce_qp *qp,
+uint32_t uroce_req_fail(struct uroce_core *core, struct uroce_qp *qp, enum uroce_cause cause,
 	enum uroce_status status, uint32_t detail, uint64_t now_ns)
 {
 	qp->req.failed = true;
+	qp->req.failed_cause = cause;
 	qp->req.failed_status = status;
 	qp->req.failed_detail = detail;
 	uroce_comp_settle(core, qp, now_ns);
@@ -259,7 +237,8 @@ static void note_sent(
 	if (end > high)
 		req->psn_high = uroce_psn_add(psn, pkts);
 	uroce_count(core, tx_requests);
-	uroce_comp_sent(core, qp, now_ns);
+	if (uroce_qp_is_reliable(qp))
+		uroce_comp_sent(core, qp, now_ns);
 }
 
 /* Moves the cursor past pkts packets of the message. */
@@ -291,9 +270,9 @@ static uint32_t build_read(struct uroce_core *core, struct uroce_qp *qp, struct 
 		end = wqe->bytes;
 	p = uroce_build_start(qp, slot,
 		(struct uroce_bth){
-			.opcode = wire_opcodes[wqe->opcode].only, .ackreq = true, .psn = psn});
+			.opcode = uroce_wr_kind(wqe->opcode)->only, .ackreq = true, .psn = psn});
 	p = uroce_build_reth(p, wqe->remote_addr + from, wqe->rkey, (uint32_t)(end - from));
-	uroce_build_finish(core, qp, slot, p, 0);
+	uroce_build_finish(core, slot, p, 0);
 	req->reads_out++;
 	req->unasked_pkts = 0;
 	note_sent(core, qp, psn, end_pkt - req->at_pkt, now_ns);
@@ -301,24 +280,46 @@ static uint32_t build_read(struct uroce_core *core, struct uroce_qp *qp, struct 
 	return slot->bytes;
 }
 
+/* A request of one packet that only its own answer completes was built. */
+static uint32_t sent_single(struct uroce_core *core, struct uroce_qp *qp,
+	const struct uroce_slot *slot, uint64_t now_ns)
+{
+	qp->req.reads_out++;
+	qp->req.unasked_pkts = 0;
+	note_sent(core, qp, uroce_qp_send_state(qp, qp->req.at)->psn_first, 1, now_ns);
+	advance_cursor(qp, 1, 1);
+	return slot->bytes;
+}
+
+static struct uroce_bth single_bth(
+	const struct uroce_send_wqe *wqe, const struct uroce_send_state *state)
+{
+	return (struct uroce_bth){.opcode = uroce_wr_kind(wqe->opcode)->only,
+		.ackreq = true,
+		.psn = state->psn_first};
+}
+
 static uint32_t build_atomic(struct uroce_core *core, struct uroce_qp *qp, struct uroce_slot *slot,
 	const struct uroce_send_wqe *wqe, const struct uroce_send_state *state, uint64_t now_ns)
 {
 	bool swap = wqe->opcode == UROCE_WR_ATOMIC_CMP_AND_SWP;
-	uint8_t *p;
+	uint8_t *p = uroce_build_start(qp, slot, single_bth(wqe, state));
 
-	p = uroce_build_start(qp, slot,
-		(struct uroce_bth){.opcode = wire_opcodes[wqe->opcode].only,
-			.ackreq = true,
-			.psn = state->psn_first});
 	p = uroce_build_atomiceth(p, wqe->remote_addr, wqe->rkey,
 		swap ? wqe->swap : wqe->compare_add, swap ? wqe->compare_add : 0);
-	uroce_build_finish(core, qp, slot, p, 0);
-	qp->req.reads_out++;
-	qp->req.unasked_pkts = 0;
-	note_sent(core, qp, state->psn_first, 1, now_ns);
-	advance_cursor(qp, 1, 1);
-	return slot->bytes;
+	uroce_build_finish(core, slot, p, 0);
+	return sent_single(core, qp, slot, now_ns);
+}
+
+static uint32_t build_flush(struct uroce_core *core, struct uroce_qp *qp, struct uroce_slot *slot,
+	const struct uroce_send_wqe *wqe, const struct uroce_send_state *state, uint64_t now_ns)
+{
+	uint8_t *p = uroce_build_start(qp, slot, single_bth(wqe, state));
+
+	p = uroce_build_feth(p, wqe->imm);
+	p = uroce_build_reth(p, wqe->remote_addr, wqe->rkey, wqe->bytes);
+	uroce_build_finish(core, slot, p, 0);
+	return sent_single(core, qp, slot, now_ns);
 }
 
 /* Extension headers of a SEND or WRITE packet. */
@@ -334,9 +335,9 @@ static uint8_t *put_headers(
 	return p;
 }
 
-/* Copies the payload; the verdict on local memory. */
-static enum uroce_mr_verdict put_payload(const struct uroce_core *core, const struct uroce_qp *qp,
-	struct uroce_send_wqe *wqe, uint8_t *p, uint64_t offset, uint32_t bytes)
+enum uroce_mr_verdict uroce_req_put_payload(const struct uroce_core *core,
+	const struct uroce_qp *qp, struct uroce_send_wqe *wqe, uint8_t *p, uint64_t offset,
+	uint32_t bytes)
 {
 	struct uroce_sge_list list = {.mrs = core->mrs,
 		.segs = uroce_send_wqe_segs(wqe),
@@ -357,6 +358,8 @@ static bool want_ack(const struct uroce_qp *qp, uint32_t psn, bool last)
 {
 	uint32_t in_flight = (psn - qp->req.psn_una) & UROCE_PSN_MASK;
 
+	if (!uroce_qp_is_reliable(qp))
+		return false;
 	return last || qp->req.unasked_pkts + 1 >= ACKREQ_EVERY_PKTS ||
 		in_flight + 1 >= qp->caps.window_pkts;
 }
@@ -370,10 +373,8 @@ static uint32_t build_data(struct uroce_core *core, struct uroce_qp *qp, struct 
 	uint64_t offset = (uint64_t)pkt * mtu;
 	bool first = pkt == 0, last = pkt + 1 == state->pkts;
 	uint32_t bytes = last ? wqe->bytes - (uint32_t)offset : mtu;
-	uint8_t opcode = first && last ? wire_opcodes[wqe->opcode].only
-		: first		       ? wire_opcodes[wqe->opcode].first
-		: last		       ? wire_opcodes[wqe->opcode].last
-				       : wire_opcodes[wqe->opcode].middle;
+	uint8_t opcode =
+		uroce_wr_wire_opcode(uroce_wr_kind(wqe->opcode), qp->caps.type, first, last);
 	bool ackreq = want_ack(qp, psn, last);
 	enum uroce_mr_verdict verdict;
 	uint8_t *p;
@@ -384,39 +385,87 @@ static uint32_t build_data(struct uroce_core *core, struct uroce_qp *qp, struct 
 			.psn = psn,
 			.solicited = last && (wqe->flags & UROCE_SEND_SOLICITED)});
 	p = put_headers(p, &uroce_opcodes[opcode], wqe);
-	verdict = put_payload(core, qp, wqe, p, offset, bytes);
+	verdict = uroce_req_put_payload(core, qp, wqe, p, offset, bytes);
 	if (verdict != UROCE_MR_OK)
-		return fail_at_cursor(core, qp, UROCE_STATUS_LOC_PROT_ERR, verdict, now_ns);
-	uroce_build_finish(core, qp, slot, p + bytes, bytes);
+		return uroce_req_fail(core, qp, UROCE_CAUSE_LOCAL_MEMORY, UROCE_STATUS_LOC_PROT_ERR,
+			verdict, now_ns);
+	uroce_build_finish(core, slot, p + bytes, bytes);
 	qp->req.unasked_pkts = ackreq ? 0 : qp->req.unasked_pkts + 1;
 	uroce_count_add(core, tx_payload_bytes, bytes);
+	if (uroce_wr_kind(wqe->opcode)->answered)
+		return sent_single(core, qp, slot, now_ns);
 	note_sent(core, qp, psn, 1, now_ns);
 	advance_cursor(qp, 1, state->pkts);
+	if (!uroce_qp_is_reliable(qp))
+		uroce_comp_sent_unreliably(core, qp, now_ns);
 	return slot->bytes;
+}
+
+void uroce_req_sent_datagram(struct uroce_core *core, struct uroce_qp *qp, uint64_t now_ns)
+{
+	note_sent(core, qp, uroce_qp_send_state(qp, qp->req.at)->psn_first, 1, now_ns);
+	advance_cursor(qp, 1, 1);
+	uroce_comp_sent_unreliably(core, qp, now_ns);
+}
+
+/* Carries out local work requests at the cursor, up to one that has to wait or goes on the wire. */
+static void pass_local(struct uroce_core *core, struct uroce_qp *qp, uint64_t now_ns)
+{
+	struct uroce_req *req = &qp->req;
+
+	while (req->at != req->tail && !req->failed && qp->state == UROCE_QP_RTS) {
+		struct uroce_send_state *state = uroce_qp_send_state(qp, req->at);
+		const struct uroce_send_wqe *wqe = uroce_qp_send_wqe(qp, req->at);
+
+		if (state->status != UROCE_STATUS_SUCCESS || !uroce_wr_kind(wqe->opcode)->local)
+			return;
+		if (!state->executed) {
+			if (!uroce_local_execute(core, qp, wqe, now_ns))
+				return;
+			state->psn_first = req->psn_next;
+			state->executed = true;
+		}
+		req->at++;
+		uroce_comp_local_done(core, qp);
+	}
 }
 
 uint32_t uroce_req_build(
 	struct uroce_core *core, struct uroce_qp *qp, struct uroce_slot *slot, uint64_t now_ns)
 {
 	struct uroce_req *req = &qp->req;
-	struct uroce_send_wqe *wqe = uroce_qp_send_wqe(qp, req->at);
-	struct uroce_send_state *state = uroce_qp_send_state(qp, req->at);
+	const struct uroce_wr_kind *kind;
+	struct uroce_send_state *state;
+	struct uroce_send_wqe *wqe;
 
-	if (!uroce_qp_sends(qp) || req->at == req->tail || req->failed || req->waiting)
+	if (!uroce_qp_sends(qp) || req->waiting)
 		return 0;
-	if (!qp->path->resolved) {
+	pass_local(core, qp, now_ns);
+	if (!uroce_qp_sends(qp) || req->at == req->tail || req->failed)
+		return 0;
+	wqe = uroce_qp_send_wqe(qp, req->at);
+	state = uroce_qp_send_state(qp, req->at);
+	kind = uroce_wr_kind(wqe->opcode);
+	if (qp->path && !qp->path->resolved) {
 		uroce_comp_wait_path(core, qp, now_ns);
 		return 0;
 	}
 	if (state->status != UROCE_STATUS_SUCCESS)
-		return fail_at_cursor(core, qp, UROCE_STATUS_LOC_QP_OP_ERR, 0, now_ns);
+		return uroce_req_fail(
+			core, qp, UROCE_CAUSE_MALFORMED_WQE, UROCE_STATUS_LOC_QP_OP_ERR, 0, now_ns);
+	if (kind->local)
+		return 0;
 	if (state->pkts == 0 && !start_message(qp, wqe, state))
 		return 0;
 	if (!may_send(qp, wqe, uroce_psn_add(state->psn_first, req->at_pkt)))
 		return 0;
-	if (uroce_wr_is_read(wqe->opcode))
+	if (qp->caps.type == UROCE_QP_UD)
+		return uroce_dgram_build(core, qp, slot, wqe, state, now_ns);
+	if (kind->reads)
 		return build_read(core, qp, slot, wqe, state, now_ns);
-	if (uroce_wr_is_atomic(wqe->opcode))
+	if (kind->atomic)
 		return build_atomic(core, qp, slot, wqe, state, now_ns);
+	if (wqe->opcode == UROCE_WR_FLUSH)
+		return build_flush(core, qp, slot, wqe, state, now_ns);
 	return build_data(core, qp, slot, wqe, state, now_ns);
 }

@@ -28,16 +28,25 @@ bool uroce_req_is_rewound(const struct uroce_qp *qp);
 /* Sending never lags behind what is answered: a late answer may overtake a rewind. */
 void uroce_req_catch_up(struct uroce_qp *qp);
 
-/* Read requests and atomics of work request `index` that are on the wire. */
+/* Of work request `index`: how many requests are on the wire that data or nothing answers. */
 uint32_t uroce_req_reads_of(const struct uroce_qp *qp, uint32_t index);
 
 /* Whether answer `pkt` of a read of `pkts` ends the request that asked for it. */
 bool uroce_req_read_ends(const struct uroce_qp *qp, uint32_t pkts, uint32_t pkt);
 
-/* Whether there is such a work request. */
-bool uroce_wr_is_known(uint32_t opcode);
-/* Whether a work request is answered with data. */
-bool uroce_wr_is_read(uint8_t opcode);
-bool uroce_wr_is_atomic(uint8_t opcode);
+/*
+ * The work request at the cursor cannot be carried out; it completes in error when its turn comes.
+ * Returns 0, the bytes of no frame.
+ */
+uint32_t uroce_req_fail(struct uroce_core *core, struct uroce_qp *qp, enum uroce_cause cause,
+	enum uroce_status status, uint32_t detail, uint64_t now_ns);
+
+/* Copies bytes [offset, offset + bytes) of a message to p; the verdict on local memory. */
+enum uroce_mr_verdict uroce_req_put_payload(const struct uroce_core *core,
+	const struct uroce_qp *qp, struct uroce_send_wqe *wqe, uint8_t *p, uint64_t offset,
+	uint32_t bytes);
+
+/* The datagram at the cursor was built: that is all that can be done for it. */
+void uroce_req_sent_datagram(struct uroce_core *core, struct uroce_qp *qp, uint64_t now_ns);
 
 #endif

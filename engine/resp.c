@@ -164,9 +164,40 @@ enum uroce_drop uroce_resp_refuse(struct uroce_core *core, struct uroce_qp *qp, 
 	return UROCE_DROP_REQUEST_REFUSED;
 }
 
+/*
+ * Without acknowledgements there is nobody to tell: the message is over (InfiniBand 9.8.2.2). The
+ * receive that it held waits for the next message; one of a shared queue, which may be wanted
+ * elsewhere, ends in error.
+ */
+static void break_message(struct uroce_core *core, struct uroce_qp *qp)
+{
+	qp->resp.in_message = false;
+	if (qp->srq && qp->resp.has_recv)
+		uroce_qp_complete_recv(core, qp,
+			&(struct uroce_cqe){
+				.status = UROCE_STATUS_REM_INV_REQ_ERR, .opcode = UROCE_WC_RECV});
+}
+
+/* A UC message that cannot be executed is dropped; a receive that cannot be used is an error. */
+static enum uroce_drop refuse_unreliable(struct uroce_core *core, struct uroce_qp *qp,
+	const struct uroce_refused *why, uint32_t psn, uint64_t now_ns)
+{
+	if (why->refusal != UROCE_REFUSAL_RECV_BAD) {
+		break_message(core, qp);
+		return UROCE_DROP_MESSAGE_REFUSED;
+	}
+	uroce_qp_blame(qp, UROCE_CAUSE_RECV_BAD, why->recv_status, why->got, psn, now_ns);
+	uroce_qp_complete_recv(
+		core, qp, &(struct uroce_cqe){.status = why->recv_status, .opcode = UROCE_WC_RECV});
+	uroce_qp_enter_error(core, qp, now_ns);
+	return UROCE_DROP_RECV_BAD;
+}
+
 static enum uroce_drop refuse(
 	struct uroce_core *core, struct uroce_qp *qp, struct uroce_refused why, uint64_t now_ns)
 {
+	if (!uroce_qp_is_reliable(qp))
+		return refuse_unreliable(core, qp, &why, qp->resp.epsn, now_ns);
 	return uroce_resp_refuse(core, qp, qp->resp.epsn, &why, now_ns);
 }
 
@@ -184,7 +215,10 @@ static bool is_allowed(const struct uroce_qp *qp, const struct uroce_opcode *op)
 {
 	switch (op->kind) {
 	case UROCE_OP_WRITE:
+	case UROCE_OP_ATOMIC_WRITE:
 		return qp->attr.access & UROCE_ACCESS_REMOTE_WRITE;
+	case UROCE_OP_FLUSH:
+		return qp->attr.access & UROCE_ACCESS_FLUSH_GLOBAL;
 	case UROCE_OP_READ:
 		return qp->attr.access & UROCE_ACCESS_REMOTE_READ;
 	case UROCE_OP_COMPARE_SWAP:
@@ -241,21 +275,24 @@ static void step(struct uroce_core *core, struct uroce_qp *qp, const struct uroc
 		uroce_count(core, messages_received);
 	}
 	uroce_count_add(core, rx_payload_bytes, pkt->payload_bytes);
-	owe_ack(core, qp, pkt->ackreq);
+	if (uroce_qp_is_reliable(qp))
+		owe_ack(core, qp, pkt->ackreq);
 }
 
 /* No receive is posted: the peer shall come back (C9-103). The state stays as it was. */
 static enum uroce_drop refuse_rnr(struct uroce_core *core, struct uroce_qp *qp)
 {
+	if (!uroce_qp_is_reliable(qp)) {
+		break_message(core, qp);
+		return UROCE_DROP_NO_RECV;
+	}
 	uroce_count(core, rnr_nak_sent);
 	owe_nak(core, qp, (uint8_t)(UROCE_SYNDROME_RNR | qp->attr.min_rnr_timer), qp->resp.epsn);
 	return UROCE_DROP_RNR;
 }
 
-static struct uroce_refused refused_recv(enum uroce_mr_verdict verdict)
+static struct uroce_refused refused_recv(enum uroce_mr_verdict verdict, bool malformed)
 {
-	bool malformed = verdict == UROCE_MR_RANGE;
-
 	return (struct uroce_refused){UROCE_SYNDROME_NAK_REMOTE_OPERATIONAL, UROCE_REFUSAL_RECV_BAD,
 		verdict, 0, malformed ? UROCE_STATUS_LOC_QP_OP_ERR : UROCE_STATUS_LOC_PROT_ERR};
 }
@@ -270,13 +307,16 @@ static void complete_message(struct uroce_core *core, struct uroce_qp *qp,
 		cqe.imm = uroce_pkt_imm(pkt);
 		cqe.flags = UROCE_WC_WITH_IMM;
 	}
+	if (pkt->op->ieth) {
+		cqe.imm = uroce_pkt_ieth(pkt);
+		cqe.flags = UROCE_WC_WITH_INV;
+	}
 	uroce_qp_complete_recv(core, qp, &cqe);
 }
 
 /*
  * SEND with invalidate against a key that may not be invalidated (C9-92.1.1, error class J): no
- * NAK code says it; the receive ends in error and the queue pair with it. Ordinary regions, the
- * only kind there is, all refuse.
+ * NAK code says it; the receive ends in error and the queue pair with it.
  */
 static enum uroce_drop refuse_invalidate(
 	struct uroce_core *core, struct uroce_qp *qp, const struct uroce_pkt *pkt, uint64_t now_ns)
@@ -291,6 +331,14 @@ static enum uroce_drop refuse_invalidate(
 	return UROCE_DROP_REQUEST_REFUSED;
 }
 
+/* Invalidates the packet's key; check: only whether it could. */
+static bool may_invalidate(const struct uroce_core *core, const struct uroce_qp *qp,
+	const struct uroce_pkt *pkt, bool check)
+{
+	return uroce_mr_invalidate(core->mrs, qp->pd, qp->qpn, uroce_pkt_ieth(pkt), check) ==
+		UROCE_MR_OK;
+}
+
 static enum uroce_drop rx_send(
 	struct uroce_core *core, struct uroce_qp *qp, const struct uroce_pkt *pkt, uint64_t now_ns)
 {
@@ -299,26 +347,29 @@ static enum uroce_drop rx_send(
 	enum uroce_mr_verdict verdict = UROCE_MR_OK;
 
 	if (pkt->op->first) {
-		if (!uroce_qp_take_recv(qp))
+		if (!uroce_qp_take_recv(core, qp))
 			return refuse_rnr(core, qp);
 		resp->message_bytes = 0;
 	}
 	list.segs = uroce_recv_wqe_segs(qp->recv);
 	list.num_segs = qp->recv->num_segs;
 	if (list.num_segs > qp->caps.max_recv_sge)
-		return refuse(core, qp, refused_recv(UROCE_MR_RANGE), now_ns);
+		return refuse(core, qp, refused_recv(UROCE_MR_RANGE, true), now_ns);
 	if (pkt->payload_bytes > qp->recv->bytes - resp->message_bytes)
 		return refuse(core, qp,
 			(struct uroce_refused){UROCE_SYNDROME_NAK_INVALID_REQUEST,
 				UROCE_REFUSAL_RECV_SHORT, resp->message_bytes + pkt->payload_bytes,
 				qp->recv->bytes, UROCE_STATUS_LOC_LEN_ERR},
 			now_ns);
+	if (pkt->op->ieth && !may_invalidate(core, qp, pkt, true))
+		return refuse_invalidate(core, qp, pkt, now_ns);
 	if (pkt->payload_bytes > 0)
 		verdict = uroce_sge_scatter(&list, resp->message_bytes, pkt->payload,
 			pkt->payload_bytes, pkt->op->last);
 	if (verdict != UROCE_MR_OK)
-		return refuse(core, qp, refused_recv(verdict), now_ns);
-	if (pkt->op->ieth)
+		return refuse(core, qp, refused_recv(verdict, false), now_ns);
+	/* Another core may have been quicker. */
+	if (pkt->op->ieth && !may_invalidate(core, qp, pkt, false))
 		return refuse_invalidate(core, qp, pkt, now_ns);
 	step(core, qp, pkt);
 	if (pkt->op->last)
@@ -351,8 +402,8 @@ static struct uroce_refused check_write(
 		return uroce_refused_invalid(UROCE_REFUSAL_LENGTH, pkt->payload_bytes, left);
 	/* The first packet asks for the whole range; later ones whether it is still there. */
 	if (left > 0)
-		verdict = uroce_mr_resolve(core->mrs, qp->pd, resp->write_rkey, resp->write_va,
-			left, UROCE_ACCESS_REMOTE_WRITE, ptr);
+		verdict = uroce_mr_resolve_for(core->mrs, qp->pd, qp->qpn, resp->write_rkey,
+			resp->write_va, left, UROCE_ACCESS_REMOTE_WRITE, ptr);
 	if (verdict != UROCE_MR_OK)
 		return uroce_refused_access(verdict);
 	return uroce_refused_invalid(UROCE_REFUSAL_NONE, 0, 0);
@@ -378,7 +429,7 @@ static enum uroce_drop rx_write(
 	why = check_write(core, qp, pkt, &ptr);
 	if (why.refusal != UROCE_REFUSAL_NONE)
 		return refuse(core, qp, why, now_ns);
-	if (pkt->op->takes_receive && !uroce_qp_take_recv(qp))
+	if (pkt->op->takes_receive && !uroce_qp_take_recv(core, qp))
 		return refuse_rnr(core, qp);
 	if (pkt->payload_bytes > 0)
 		uroce_place(ptr, pkt->payload, pkt->payload_bytes, pkt->op->last);
@@ -423,25 +474,54 @@ static void establish(struct uroce_core *core, struct uroce_qp *qp)
 		uroce_qp_notify(core, qp, UROCE_EVENT_COMM_EST);
 }
 
-enum uroce_drop uroce_resp_rx(
+/*
+ * Without acknowledgements a lost packet breaks its message, and nothing else: the next message
+ * begins with a FIRST or ONLY, whatever its PSN (InfiniBand 9.8.2.2).
+ */
+static enum uroce_drop resynchronise(
+	struct uroce_core *core, struct uroce_qp *qp, const struct uroce_pkt *pkt)
+{
+	struct uroce_resp *resp = &qp->resp;
+
+	if (pkt->psn == resp->epsn && sequence_is_right(resp, pkt->op))
+		return UROCE_ACCEPTED;
+	break_message(core, qp);
+	if (!pkt->op->first)
+		return UROCE_DROP_MESSAGE_BROKEN;
+	resp->epsn = pkt->psn;
+	return UROCE_ACCEPTED;
+}
+
+/* Whether this is the packet to execute next. */
+static enum uroce_drop check_order(
 	struct uroce_core *core, struct uroce_qp *qp, const struct uroce_pkt *pkt, uint64_t now_ns)
 {
 	int32_t ahead = uroce_psn_diff(pkt->psn, qp->resp.epsn);
-	const struct uroce_opcode *op = pkt->op;
-	struct uroce_refused why;
 
-	if (!uroce_qp_receives(qp))
-		return UROCE_DROP_QP_STATE;
-	establish(core, qp);
 	if (ahead > 0)
 		return rx_ahead(core, qp);
-	if (ahead < 0)
-		return rx_duplicate(core, qp, pkt);
-	if (!sequence_is_right(&qp->resp, op))
+	if (!sequence_is_right(&qp->resp, pkt->op))
 		return refuse(core, qp,
 			uroce_refused_invalid(
-				UROCE_REFUSAL_SEQUENCE, op->number, qp->resp.message_kind),
+				UROCE_REFUSAL_SEQUENCE, pkt->op->number, qp->resp.message_kind),
 			now_ns);
+	return UROCE_ACCEPTED;
+}
+
+enum uroce_drop uroce_resp_rx(
+	struct uroce_core *core, struct uroce_qp *qp, const struct uroce_pkt *pkt, uint64_t now_ns)
+{
+	const struct uroce_opcode *op = pkt->op;
+	struct uroce_refused why;
+	enum uroce_drop drop;
+
+	establish(core, qp);
+	if (uroce_qp_is_reliable(qp) && uroce_psn_before(pkt->psn, qp->resp.epsn))
+		return rx_duplicate(core, qp, pkt);
+	drop = uroce_qp_is_reliable(qp) ? check_order(core, qp, pkt, now_ns)
+					: resynchronise(core, qp, pkt);
+	if (drop != UROCE_ACCEPTED)
+		return drop;
 	if (!is_allowed(qp, op))
 		return refuse(core, qp,
 			uroce_refused_invalid(UROCE_REFUSAL_NOT_ALLOWED, op->number, 0), now_ns);
@@ -467,7 +547,7 @@ static uint32_t build_ack(struct uroce_core *core, struct uroce_qp *qp, struct u
 	p = uroce_build_start(qp, slot, (struct uroce_bth){.opcode = 0x11, .psn = psn});
 	p = uroce_build_aeth(
 		p, nak ? resp->owed_syndrome : UROCE_SYNDROME_ACK_NO_CREDITS, resp->msn);
-	uroce_build_finish(core, qp, slot, p, 0);
+	uroce_build_finish(core, slot, p, 0);
 	if (!nak)
 		uroce_count(core, tx_acks);
 	resp->owed = UROCE_OWED_NOTHING;

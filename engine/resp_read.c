@@ -113,8 +113,8 @@ static enum uroce_drop rx_read(
 				UROCE_REFUSAL_TOO_LONG, bytes, UROCE_MESSAGE_BYTES_MAX),
 			now_ns);
 	if (bytes > 0)
-		verdict = uroce_mr_resolve(core->mrs, qp->pd, replay.rkey, replay.va, bytes,
-			UROCE_ACCESS_REMOTE_READ, &ptr);
+		verdict = uroce_mr_resolve_for(core->mrs, qp->pd, qp->qpn, replay.rkey, replay.va,
+			bytes, UROCE_ACCESS_REMOTE_READ, &ptr);
 	if (verdict != UROCE_MR_OK)
 		return refuse(core, qp, uroce_refused_access(verdict), now_ns);
 	accept(core, qp, replay);
@@ -156,8 +156,8 @@ static enum uroce_drop rx_atomic(
 			uroce_refused_invalid(UROCE_REFUSAL_MISALIGNED,
 				(uint32_t)(replay.va % sizeof(uint64_t)), 0),
 			now_ns);
-	verdict = uroce_mr_resolve(core->mrs, qp->pd, replay.rkey, replay.va, sizeof(uint64_t),
-		UROCE_ACCESS_REMOTE_ATOMIC, &ptr);
+	verdict = uroce_mr_resolve_for(core->mrs, qp->pd, qp->qpn, replay.rkey, replay.va,
+		sizeof(uint64_t), UROCE_ACCESS_REMOTE_ATOMIC, &ptr);
 	if (verdict != UROCE_MR_OK)
 		return refuse(core, qp, uroce_refused_access(verdict), now_ns);
 	/* A region whose virtual address is aligned otherwise than its memory. */
@@ -169,10 +169,87 @@ static enum uroce_drop rx_atomic(
 	return UROCE_ACCEPTED;
 }
 
+/* ATOMIC WRITE (annex A19): the eight bytes land at once, in the order of the wire. */
+static enum uroce_drop rx_atomic_write(
+	struct uroce_core *core, struct uroce_qp *qp, const struct uroce_pkt *pkt, uint64_t now_ns)
+{
+	const uint8_t *reth = uroce_pkt_reth(pkt);
+	struct uroce_replay replay = {
+		.kind = UROCE_REPLAY_DONE,
+		.psn_first = pkt->psn,
+		.rkey = uroce_load_be32(reth + UROCE_RETH_RKEY),
+		.va = uroce_load_be64(reth + UROCE_RETH_VA),
+		.pkts = 1,
+		.opcode = pkt->op->number,
+	};
+	uint32_t bytes = uroce_load_be32(reth + UROCE_RETH_DMALEN);
+	enum uroce_mr_verdict verdict;
+	uint64_t word;
+	uint8_t *ptr;
+
+	if (bytes != sizeof(word) || pkt->payload_bytes != sizeof(word))
+		return refuse(core, qp,
+			uroce_refused_invalid(
+				UROCE_REFUSAL_LENGTH, pkt->payload_bytes, sizeof(word)),
+			now_ns);
+	verdict = uroce_mr_resolve_for(core->mrs, qp->pd, qp->qpn, replay.rkey, replay.va,
+		sizeof(word), UROCE_ACCESS_REMOTE_WRITE, &ptr);
+	if (replay.va % sizeof(word) != 0 ||
+		(verdict == UROCE_MR_OK && (uintptr_t)ptr % sizeof(word) != 0))
+		return refuse(
+			core, qp, uroce_refused_invalid(UROCE_REFUSAL_MISALIGNED, 0, 0), now_ns);
+	if (verdict != UROCE_MR_OK)
+		return refuse(core, qp, uroce_refused_access(verdict), now_ns);
+	memcpy(&word, pkt->payload, sizeof(word));
+	__atomic_store_n((uint64_t *)(void *)ptr, word, __ATOMIC_RELEASE);
+	uroce_count_add(core, rx_payload_bytes, sizeof(word));
+	accept(core, qp, replay);
+	return UROCE_ACCEPTED;
+}
+
+/*
+ * FLUSH (annex A19): earlier writes of this queue pair are in memory already, since they were
+ * executed in order; the fence makes all cores see them before the answer leaves.
+ */
+static enum uroce_drop rx_flush(
+	struct uroce_core *core, struct uroce_qp *qp, const struct uroce_pkt *pkt, uint64_t now_ns)
+{
+	const uint8_t *reth = uroce_pkt_reth(pkt);
+	uint32_t feth = uroce_load_be32(uroce_pkt_feth(pkt));
+	uint32_t level = feth >> UROCE_FETH_LEVEL_SHIFT & UROCE_FETH_LEVEL_MASK;
+	uint32_t type = feth & UROCE_FETH_TYPE_MASK;
+	uint32_t bytes = level == UROCE_FLUSH_MR ? 0 : uroce_load_be32(reth + UROCE_RETH_DMALEN);
+	struct uroce_replay replay = {
+		.kind = UROCE_REPLAY_DONE,
+		.psn_first = pkt->psn,
+		.rkey = uroce_load_be32(reth + UROCE_RETH_RKEY),
+		.va = uroce_load_be64(reth + UROCE_RETH_VA),
+		.pkts = 1,
+		.opcode = pkt->op->number,
+	};
+	enum uroce_mr_verdict verdict;
+	uint8_t *ptr;
+
+	if (type != UROCE_FLUSH_GLOBAL || level > UROCE_FLUSH_MR)
+		return refuse(core, qp,
+			uroce_refused_invalid(UROCE_REFUSAL_NOT_ALLOWED, pkt->op->number, 0),
+			now_ns);
+	verdict = level == UROCE_FLUSH_MR
+		? uroce_mr_covers(
+			  core->mrs, qp->pd, qp->qpn, replay.rkey, UROCE_ACCESS_FLUSH_GLOBAL)
+		: uroce_mr_resolve_for(core->mrs, qp->pd, qp->qpn, replay.rkey, replay.va, bytes,
+			  UROCE_ACCESS_FLUSH_GLOBAL, &ptr);
+	if (verdict != UROCE_MR_OK)
+		return refuse(core, qp, uroce_refused_access(verdict), now_ns);
+	atomic_thread_fence(memory_order_seq_cst);
+	accept(core, qp, replay);
+	return UROCE_ACCEPTED;
+}
+
 enum uroce_drop uroce_resp_read_rx(
 	struct uroce_core *core, struct uroce_qp *qp, const struct uroce_pkt *pkt, uint64_t now_ns)
 {
-	if (pkt->payload_bytes != 0)
+	if (pkt->payload_bytes != 0 && pkt->op->kind != UROCE_OP_ATOMIC_WRITE)
 		return refuse(core, qp,
 			uroce_refused_invalid(UROCE_REFUSAL_LENGTH, pkt->payload_bytes, 0), now_ns);
 	if (qp->resp.reads_owed >= qp->attr.max_dest_rd_atomic)
@@ -182,6 +259,10 @@ enum uroce_drop uroce_resp_read_rx(
 			now_ns);
 	if (pkt->op->kind == UROCE_OP_READ)
 		return rx_read(core, qp, pkt, now_ns);
+	if (pkt->op->kind == UROCE_OP_ATOMIC_WRITE)
+		return rx_atomic_write(core, qp, pkt, now_ns);
+	if (pkt->op->kind == UROCE_OP_FLUSH)
+		return rx_flush(core, qp, pkt, now_ns);
 	return rx_atomic(core, qp, pkt, now_ns);
 }
 
@@ -205,9 +286,24 @@ static bool repeats_atomic(const struct uroce_replay *replay, const struct uroce
 {
 	const uint8_t *eth = uroce_pkt_atomiceth(pkt);
 
-	return pkt->op->kind != UROCE_OP_READ &&
-		uroce_load_be32(eth + UROCE_ATOMICETH_RKEY) == replay->rkey &&
+	return pkt->op->atomiceth && uroce_load_be32(eth + UROCE_ATOMICETH_RKEY) == replay->rkey &&
 		uroce_load_be64(eth + UROCE_ATOMICETH_VA) == replay->va;
+}
+
+static bool repeats_done(const struct uroce_replay *replay, const struct uroce_pkt *pkt)
+{
+	const uint8_t *reth = uroce_pkt_reth(pkt);
+
+	return pkt->op->number == replay->opcode &&
+		uroce_load_be32(reth + UROCE_RETH_RKEY) == replay->rkey &&
+		uroce_load_be64(reth + UROCE_RETH_VA) == replay->va;
+}
+
+/* Whether this one-packet request was executed and is remembered. */
+static bool repeats_single(const struct uroce_replay *replay, const struct uroce_pkt *pkt)
+{
+	return (replay->kind == UROCE_REPLAY_ATOMIC && repeats_atomic(replay, pkt)) ||
+		(replay->kind == UROCE_REPLAY_DONE && repeats_done(replay, pkt));
 }
 
 enum uroce_drop uroce_resp_read_duplicate(
@@ -222,7 +318,7 @@ enum uroce_drop uroce_resp_read_duplicate(
 
 		if (!uroce_psn_within(pkt->psn, replay->psn_first, replay->pkts))
 			continue;
-		if (replay->kind == UROCE_REPLAY_ATOMIC && repeats_atomic(replay, pkt)) {
+		if (repeats_single(replay, pkt)) {
 			owe(core, qp, index, 0, replay->bytes);
 			return UROCE_ACCEPTED;
 		}
@@ -257,7 +353,7 @@ static uint32_t build_atomic(struct uroce_core *core, struct uroce_qp *qp, struc
 		qp, slot, (struct uroce_bth){.opcode = 0x12, .psn = replay->psn_first});
 	p = uroce_build_aeth(p, UROCE_SYNDROME_ACK_NO_CREDITS, qp->resp.msn);
 	uroce_store_be64(p, replay->original);
-	uroce_build_finish(core, qp, slot, p + UROCE_ATOMICACKETH_BYTES, 0);
+	uroce_build_finish(core, slot, p + UROCE_ATOMICACKETH_BYTES, 0);
 	uroce_count(core, tx_responses);
 	answered(qp, replay);
 	return slot->bytes;
@@ -285,8 +381,8 @@ static uint32_t build_read(struct uroce_core *core, struct uroce_qp *qp, struct 
 	uint8_t *ptr = NULL, *p;
 
 	if (bytes > 0)
-		verdict = uroce_mr_resolve(core->mrs, qp->pd, replay->rkey, replay->va + from,
-			bytes, UROCE_ACCESS_REMOTE_READ, &ptr);
+		verdict = uroce_mr_resolve_for(core->mrs, qp->pd, qp->qpn, replay->rkey,
+			replay->va + from, bytes, UROCE_ACCESS_REMOTE_READ, &ptr);
 	if (verdict != UROCE_MR_OK) {
 		uroce_resp_read_reset(qp);
 		why = uroce_refused_access(verdict);
@@ -299,7 +395,7 @@ static uint32_t build_read(struct uroce_core *core, struct uroce_qp *qp, struct 
 		p = uroce_build_aeth(p, UROCE_SYNDROME_ACK_NO_CREDITS, qp->resp.msn);
 	if (bytes > 0)
 		uroce_fetch(p, ptr, bytes);
-	uroce_build_finish(core, qp, slot, p + bytes, bytes);
+	uroce_build_finish(core, slot, p + bytes, bytes);
 	uroce_count(core, tx_responses);
 	uroce_count_add(core, tx_payload_bytes, bytes);
 	replay->next_pkt++;
@@ -315,5 +411,6 @@ uint32_t uroce_resp_read_build(
 
 	if (replay->kind == UROCE_REPLAY_ATOMIC)
 		return build_atomic(core, qp, slot, replay);
+	/* What is done is answered like a read of nothing: its length is zero. */
 	return build_read(core, qp, slot, replay, now_ns);
 }

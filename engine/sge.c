@@ -72,7 +72,8 @@ static enum uroce_mr_verdict walk(const struct uroce_sge_list *list, uint64_t of
 			uroce_place(ptr, frame, part, last && part == bytes);
 		else if (step == STEP_FETCH)
 			uroce_fetch(frame, ptr, part);
-		frame += part;
+		if (frame)
+			frame += part;
 		bytes -= part;
 		offset = 0;
 	}
@@ -85,6 +86,12 @@ enum uroce_mr_verdict uroce_sge_gather(
 	return walk(list, offset, dst, bytes, STEP_FETCH, false);
 }
 
+enum uroce_mr_verdict uroce_sge_check(
+	const struct uroce_sge_list *list, uint64_t offset, uint32_t bytes)
+{
+	return walk(list, offset, NULL, bytes, STEP_CHECK, false);
+}
+
 enum uroce_mr_verdict uroce_sge_scatter(const struct uroce_sge_list *list, uint64_t offset,
 	const uint8_t *src, uint32_t bytes, bool last)
 {
@@ -94,7 +101,7 @@ enum uroce_mr_verdict uroce_sge_scatter(const struct uroce_sge_list *list, uint6
 
 	/* A walk inside one segment checks before it writes anyway. */
 	if (list->num_segs > 1)
-		verdict = walk(list, offset, frame, bytes, STEP_CHECK, last);
+		verdict = uroce_sge_check(list, offset, bytes);
 	if (verdict != UROCE_MR_OK)
 		return verdict;
 	return walk(list, offset, frame, bytes, STEP_PLACE, last);

@@ -33,6 +33,10 @@ enum uroce_mr_verdict uroce_sge_gather(
 enum uroce_mr_verdict uroce_sge_scatter(const struct uroce_sge_list *list, uint64_t offset,
 	const uint8_t *src, uint32_t bytes, bool last);
 
+/* Whether bytes could be placed at offset of the message. */
+enum uroce_mr_verdict uroce_sge_check(
+	const struct uroce_sge_list *list, uint64_t offset, uint32_t bytes);
+
 /*
  * Copies payload into application memory. Applications spin on the end of a message, so when
  * `last` is set its final eight bytes land after all others.

@@ -21,6 +21,7 @@ enum uroce_status {
 	UROCE_STATUS_LOC_QP_OP_ERR = 2,	  /* the queue pair met something of its own it cannot do */
 	UROCE_STATUS_LOC_PROT_ERR = 4,	  /* a local key, range or right was wrong */
 	UROCE_STATUS_WR_FLUSH_ERR = 5,	  /* not tried: the queue pair was in error before */
+	UROCE_STATUS_MW_BIND_ERR = 6,	  /* a memory window could not be bound so */
 	UROCE_STATUS_BAD_RESP_ERR = 7,	  /* the peer answered something that was not asked */
 	UROCE_STATUS_LOC_ACCESS_ERR = 8,  /* the peer's request did not fit local memory */
 	UROCE_STATUS_REM_INV_REQ_ERR = 9, /* NAK invalid request */
@@ -41,7 +42,12 @@ enum uroce_wr_opcode {
 	UROCE_WR_RDMA_READ = 4,
 	UROCE_WR_ATOMIC_CMP_AND_SWP = 5,
 	UROCE_WR_ATOMIC_FETCH_AND_ADD = 6,
+	UROCE_WR_LOCAL_INV = 7, /* ends a fast registration or the binding of a type 2 window */
+	UROCE_WR_BIND_MW = 8,	/* lends a part of a region under a key of its own */
 	UROCE_WR_SEND_WITH_INV = 9,
+	UROCE_WR_FLUSH = 14,	    /* waits until earlier writes can be seen by all */
+	UROCE_WR_ATOMIC_WRITE = 15, /* eight bytes at once */
+	UROCE_WR_REG_MR = 32,	    /* gives a fast region its memory, rights and key */
 };
 
 /* What a completion completes. Numbers of enum ibv_wc_opcode. */
@@ -51,12 +57,18 @@ enum uroce_wc_opcode {
 	UROCE_WC_RDMA_READ = 2,
 	UROCE_WC_COMP_SWAP = 3,
 	UROCE_WC_FETCH_ADD = 4,
+	UROCE_WC_BIND_MW = 5,
+	UROCE_WC_LOCAL_INV = 6,
+	UROCE_WC_FLUSH = 8,
+	UROCE_WC_ATOMIC_WRITE = 9,
+	UROCE_WC_REG_MR = 32,
 	UROCE_WC_RECV = 128,
 	UROCE_WC_RECV_RDMA_WITH_IMM = 129,
 };
 
 /* Flags of a completion. Numbers of enum ibv_wc_flags. */
 enum uroce_wc_flag {
+	UROCE_WC_GRH = 1, /* the first 40 bytes of a datagram's buffer hold its IP header */
 	UROCE_WC_WITH_IMM = 2,
 	UROCE_WC_WITH_INV = 8,
 };
@@ -76,6 +88,32 @@ enum uroce_access {
 	UROCE_ACCESS_REMOTE_WRITE = 2,
 	UROCE_ACCESS_REMOTE_READ = 4,
 	UROCE_ACCESS_REMOTE_ATOMIC = 8,
+	UROCE_ACCESS_MW_BIND = 16,	 /* windows may be bound to the region */
+	UROCE_ACCESS_ZERO_BASED = 32,	 /* addresses count from the start of the region */
+	UROCE_ACCESS_FLUSH_GLOBAL = 256, /* a peer may ask that its writes be visible to all */
+};
+
+/* Kinds of queue pairs. Numbers of enum ibv_qp_type. */
+enum uroce_qp_type {
+	UROCE_QP_RC = 2, /* reliable connection */
+	UROCE_QP_UC = 3, /* unreliable connection */
+	UROCE_QP_UD = 4, /* unreliable datagram */
+};
+
+/* Kinds of memory windows. Numbers of enum ibv_mw_type. */
+enum uroce_mw_type {
+	UROCE_MW_TYPE_1 = 1, /* for every queue pair of its domain; unbound by binding nothing */
+	UROCE_MW_TYPE_2 = 2, /* for the queue pair that bound it; invalidated */
+};
+
+/* How far a FLUSH reaches. Values of the standard's FETH. */
+enum uroce_flush_type {
+	UROCE_FLUSH_GLOBAL = 1, /* visible to every processor and device */
+};
+
+enum uroce_flush_level {
+	UROCE_FLUSH_RANGE = 0, /* the range that is named */
+	UROCE_FLUSH_MR = 1,    /* the whole region */
 };
 
 /* States of a queue pair. Numbers of enum ibv_qp_state. */
@@ -97,6 +135,7 @@ enum uroce_qp_attr_mask {
 	UROCE_QP_ATTR_ACCESS_FLAGS = 1 << 3,
 	UROCE_QP_ATTR_PKEY_INDEX = 1 << 4,
 	UROCE_QP_ATTR_PORT = 1 << 5,
+	UROCE_QP_ATTR_QKEY = 1 << 6,
 	UROCE_QP_ATTR_AV = 1 << 7,
 	UROCE_QP_ATTR_PATH_MTU = 1 << 8,
 	UROCE_QP_ATTR_TIMEOUT = 1 << 9,
@@ -119,12 +158,15 @@ enum uroce_icrc_mode {
 
 /* Things that happen to a queue pair or completion queue and belong to no work request. */
 enum uroce_event_type {
-	UROCE_EVENT_CQ_ERR = 0,	       /* a completion queue overflowed */
-	UROCE_EVENT_QP_FATAL = 1,      /* the queue pair went to ERR for a reason of its own */
-	UROCE_EVENT_QP_REQ_ERR = 2,    /* the peer's request was invalid (NAK 0x61 was sent) */
-	UROCE_EVENT_QP_ACCESS_ERR = 3, /* the peer's request broke access rules (NAK 0x62) */
-	UROCE_EVENT_COMM_EST = 4,      /* the first packet came while still in RTR */
-	UROCE_EVENT_SQ_DRAINED = 5,    /* SQD reached: nothing is outstanding */
+	UROCE_EVENT_CQ_ERR = 0,		    /* a completion queue overflowed */
+	UROCE_EVENT_QP_FATAL = 1,	    /* the queue pair went to ERR for a reason of its own */
+	UROCE_EVENT_QP_REQ_ERR = 2,	    /* the peer's request was invalid (NAK 0x61 was sent) */
+	UROCE_EVENT_QP_ACCESS_ERR = 3,	    /* the peer's request broke access rules (NAK 0x62) */
+	UROCE_EVENT_COMM_EST = 4,	    /* the first packet came while still in RTR */
+	UROCE_EVENT_SQ_DRAINED = 5,	    /* SQD reached: nothing is outstanding */
+	UROCE_EVENT_PORT_ACTIVE = 9,	    /* the port's link came up */
+	UROCE_EVENT_PORT_ERR = 10,	    /* the port's link went down */
+	UROCE_EVENT_SRQ_LIMIT_REACHED = 15, /* a shared receive queue fell below its limit */
 	UROCE_EVENT_QP_LAST_WQE_REACHED = 16, /* in ERR, and the last receive was consumed */
 	UROCE_EVENT_CQ_FIRED = 100,	      /* an armed completion queue has something */
 };
@@ -159,6 +201,14 @@ enum uroce_event_type {
 	X(DGID_NOT_QP,		false, "destination address is not the queue pair's own") \
 	X(PKEY,			false, "P_Key is of another partition") \
 	X(CNP,			false, "congestion notification (no rate control on this queue pair)") \
+	X(QKEY,			false, "Q_Key is not the queue pair's") \
+	X(NOT_A_MEMBER,		false, "multicast, and no queue pair here takes this group's datagrams") \
+	X(DATAGRAM_LENGTH,	false, "datagram longer than the port's MTU, or padded wrongly") \
+	X(RECV_TOO_SHORT,	false, "datagram longer than the receive that is next, 40 bytes included") \
+	X(NO_RECV,		false, "no receive was posted, and the service is unreliable") \
+	X(MESSAGE_BROKEN,	false, "part of a UC message of which another part was lost") \
+	X(MESSAGE_REFUSED,	false, "UC message with a bad length, key or right; all of it is dropped") \
+	X(RECV_BAD,		false, "the receive's own memory is bad; it ended in error") \
 	X(PSN_AHEAD,		false, "PSN beyond the expected one: something before it was lost") \
 	X(READ_NOT_REMEMBERED,	false, "duplicate read or atomic that is no longer remembered") \
 	X(RNR,			false, "no receive was posted; answered with RNR NAK") \

@@ -10,6 +10,8 @@
 #ifndef UROCE_WIRE_H
 #define UROCE_WIRE_H
 
+#include <stdbool.h>
+
 #include "bytes.h"
 
 enum {
@@ -24,6 +26,7 @@ enum {
 	UROCE_ATOMICACKETH_BYTES = 8,
 	UROCE_IMMDT_BYTES = 4,
 	UROCE_IETH_BYTES = 4,
+	UROCE_FETH_BYTES = 4,
 	UROCE_ICRC_BYTES = 4,
 	/* Ethernet to the end of the BTH: what is the same in every packet of a queue pair. */
 	UROCE_TEMPLATE_BYTES =
@@ -118,6 +121,13 @@ enum {
 	UROCE_DETH_SQPN = 5
 };
 
+/* FETH (annex A19): what to flush, and how far. */
+enum {
+	UROCE_FETH_TYPE_MASK = 0x0f,
+	UROCE_FETH_LEVEL_SHIFT = 4,
+	UROCE_FETH_LEVEL_MASK = 0x3,
+};
+
 /* AETH syndromes (InfiniBand 9.7.5.1): kind in bits 6-5, value in bits 4-0. */
 enum {
 	UROCE_SYNDROME_KIND_MASK = 0xe0,
@@ -133,11 +143,29 @@ enum {
 	UROCE_SYNDROME_NAK_INVALID_RD = 0x64,
 };
 
-#define UROCE_PKEY_DEFAULT	0xffffu
-#define UROCE_PKEY_BASE_MASK	0x7fffu
-#define UROCE_QPN_MASK		0xffffffu
-#define UROCE_QPN_MULTICAST	0xffffffu
+#define UROCE_PKEY_DEFAULT   0xffffu
+#define UROCE_PKEY_BASE_MASK 0x7fffu
+#define UROCE_QPN_MASK	     0xffffffu
+#define UROCE_QPN_MULTICAST  0xffffffu
+/* A Q_Key with this bit in a work request stands for the queue pair's own (C10-15). */
+#define UROCE_QKEY_CONTROLLED 0x80000000u
+/* What stands before the payload in a datagram's receive buffer. */
+#define UROCE_GRH_BYTES		40u
 #define UROCE_MESSAGE_BYTES_MAX (1u << 31)
+
+static inline bool uroce_ipv4_is_multicast(uint32_t addr)
+{
+	return addr >> 28 == 0xe;
+}
+
+/* RFC 1112: 01:00:5e and the low 23 bits. */
+static inline void uroce_ipv4_multicast_mac(uint32_t addr, uint8_t mac[6])
+{
+	mac[0] = 0x01;
+	mac[1] = 0x00;
+	mac[2] = 0x5e;
+	uroce_store_be24(mac + 3, addr & 0x7fffff);
+}
 
 /* The one's complement sum of n bytes (n even), not yet folded nor inverted. */
 static inline uint32_t uroce_ip_sum(const uint8_t *p, uint32_t n, uint32_t sum)

@@ -28,12 +28,30 @@ struct uroce_send_wqe {
 	uint8_t opcode; /* enum uroce_wr_opcode */
 	uint8_t flags;	/* enum uroce_send_flag */
 	uint16_t num_segs;
-	uint32_t bytes; /* of the message */
-	uint32_t imm;	/* immediate value, or key to invalidate */
-	uint32_t rkey;
-	uint64_t remote_addr;
-	uint64_t compare_add;
-	uint64_t swap;
+	uint32_t bytes; /* of the message; bind, register: enum uroce_access */
+	uint32_t imm;	/* immediate value, key to invalidate, or FETH */
+	union {
+		uint32_t rkey;
+		uint32_t ah;	  /* datagram: number of an address handle */
+		uint32_t new_key; /* bind, register */
+	};
+	union {
+		uint64_t remote_addr;
+		struct { /* datagram */
+			uint32_t remote_qpn;
+			uint32_t remote_qkey;
+		};
+		uint64_t change_addr; /* bind, register: as struct uroce_mr_change */
+	};
+	union {
+		uint64_t compare_add;
+		uint64_t change_bytes;
+	};
+	union {
+		uint64_t swap;
+		uint32_t lkey; /* bind */
+		uint64_t ptr;  /* register */
+	};
 	/* segments, or inline bytes, follow */
 };
 

@@ -19,6 +19,7 @@
 // clang-format off
 #define UROCE_REPLAY_CLASSES(X) \
 	X(IDENTICAL,		0, "byte for byte, but for the masked fields") \
+	X(DELIVERED,		0, "the payload lies where the packet said; whole messages completed, and no other") \
 	X(ACK_REQUEST,		1, "when to ask for an acknowledgement is the requester's choice") \
 	X(CREDITS,		1, "an acknowledgement may carry a credit count or none") \
 	X(ACK_COALESCED,	1, "one acknowledgement covers all before it") \
@@ -36,6 +37,7 @@
 	X(INVALIDATE_ACCEPTED,	2, "SEND with invalidate of a region that uroce cannot know to be fast-registered: refused; the exchange ends here") \
 	X(WRONG_PACKET,		3, "a packet differs in what no rule allows") \
 	X(MISSING,		3, "the recorded peer sent this, the engine nothing like it") \
+	X(NOT_DELIVERED,	3, "what an unreliable packet carried is not where it belongs, or its message did not complete once") \
 	X(UNEXPECTED,		3, "the engine sent this, the recorded peer nothing like it")
 // clang-format on
 

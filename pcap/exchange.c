@@ -22,7 +22,11 @@ enum {
 	MTU_MIN = 256,
 	MTU_DEFAULT = 1024,
 	MTU_MAX = 4096,
-	RC_OPCODES_END = 0x20,
+	OP_BITS = 5,
+	OP_MASK = 0x1f,
+	SERVICE_RC = 0,
+	SERVICE_UC = 1,
+	SERVICE_UD = 3,
 	OP_READ_REQUEST = 0x0c,
 	OP_READ_RESPONSE_FIRST = 0x0d,
 	OP_ATOMIC_ACK = 0x12,
@@ -37,6 +41,11 @@ enum {
 static bool is_response(uint8_t opcode)
 {
 	return opcode >= OP_READ_RESPONSE_FIRST && opcode <= OP_ATOMIC_ACK;
+}
+
+static bool is_service(uint8_t service)
+{
+	return service == SERVICE_RC || service == SERVICE_UC || service == SERVICE_UD;
 }
 
 /* ---- reading ---- */
@@ -59,7 +68,7 @@ static int keep(
 	memset(f, 0, sizeof(*f));
 	uroce_text_decode(frame->data, frame->captured_bytes, frame->wire_bytes, &f->text);
 	if (strcmp(f->text.proto, "RoCEv2/IPv4") != 0 || !f->text.has_bth ||
-		f->text.opcode >= RC_OPCODES_END || frame->data[12] != 0x08 ||
+		!is_service(f->text.opcode >> OP_BITS) || frame->data[12] != 0x08 ||
 		frame->data[13] != 0x00) {
 		out->left_out++;
 		return 0;
@@ -74,6 +83,8 @@ static int keep(
 	f->src_ip = uroce_load_be32(f->data + IP_SRC);
 	f->dst_ip = uroce_load_be32(f->data + IP_SRC + 4);
 	f->request = !is_response(f->text.opcode);
+	f->service = f->text.opcode >> OP_BITS;
+	f->op = f->text.opcode & OP_MASK;
 	f->whole = frame->captured_bytes == frame->wire_bytes &&
 		f->text.icrc != UROCE_TEXT_ICRC_ABSENT;
 	f->seen_icrc_ok = f->text.icrc == UROCE_TEXT_ICRC_OK;
@@ -125,9 +136,9 @@ static uint32_t find_mtu(const struct uroce_exchanges *all, uint32_t ip_a, uint3
 		const struct uroce_exchange_frame *f = &all->frames[i];
 		bool between = (f->src_ip == ip_a && f->dst_ip == ip_b) ||
 			(f->src_ip == ip_b && f->dst_ip == ip_a);
-		uint8_t op = f->text.opcode;
-		bool full = op == 0x00 || op == 0x01 || op == 0x06 || op == 0x07 || op == 0x0d ||
-			op == 0x0e;
+		uint8_t op = f->op;
+		bool full = f->service == SERVICE_UD || op == 0x00 || op == 0x01 || op == 0x06 ||
+			op == 0x07 || op == 0x0d || op == 0x0e;
 
 		if (between && full && f->text.payload_bytes > most)
 			most = f->text.payload_bytes;
@@ -143,6 +154,8 @@ static uint32_t peek_requester(const struct uroce_exchanges *all, uint32_t index
 {
 	const struct uroce_exchange_frame *f = &all->frames[index];
 
+	if (f->service != SERVICE_RC)
+		return f->text.has_deth ? f->text.deth.sqpn : 0;
 	for (uint32_t i = index + 1; i < all->num_frames; i++) {
 		const struct uroce_exchange_frame *g = &all->frames[i];
 
@@ -166,7 +179,7 @@ static struct uroce_exchange *find_requests(struct uroce_exchanges *all, uint32_
 		struct uroce_exchange *e = &all->list[i];
 
 		if (e->requester_ip != f->src_ip || e->responder_ip != f->dst_ip ||
-			e->responder_qpn != f->text.dqpn)
+			e->responder_qpn != f->text.dqpn || e->service != f->service)
 			continue;
 		if (requester_qpn == 0 || e->requester_qpn == 0 ||
 			e->requester_qpn == requester_qpn)
@@ -175,9 +188,9 @@ static struct uroce_exchange *find_requests(struct uroce_exchanges *all, uint32_
 	return NULL;
 }
 
-static struct uroce_exchange *add_exchange(
-	struct uroce_exchanges *all, const struct uroce_exchange_frame *f)
+static struct uroce_exchange *add_exchange(struct uroce_exchanges *all, uint32_t index)
 {
+	const struct uroce_exchange_frame *f = &all->frames[index];
 	struct uroce_exchange *grown = realloc(all->list, (all->num + 1) * sizeof(*all->list));
 	struct uroce_exchange *e;
 
@@ -188,6 +201,8 @@ static struct uroce_exchange *add_exchange(
 	*e = (struct uroce_exchange){.requester_ip = f->src_ip,
 		.responder_ip = f->dst_ip,
 		.responder_qpn = f->text.dqpn,
+		.requester_qpn = f->text.has_deth ? f->text.deth.sqpn : 0,
+		.service = f->service,
 		.psn_first = f->text.psn,
 		.psn_next = f->text.psn,
 		.mtu_bytes = find_mtu(all, f->src_ip, f->dst_ip)};
@@ -222,7 +237,7 @@ static int add_request(struct uroce_exchanges *all, uint32_t index)
 	struct uroce_exchange *e = find_requests(all, index);
 
 	if (!e)
-		e = add_exchange(all, f);
+		e = add_exchange(all, index);
 	if (!e)
 		return -ENOMEM;
 	f->pkts = request_pkts(e, f);
@@ -246,7 +261,8 @@ static struct uroce_exchange *find_asked(
 		struct uroce_exchange *e = &all->list[i];
 		uint64_t last = e->frames[e->num_frames - 1]->number;
 
-		if (e->requester_ip != f->dst_ip || e->responder_ip != f->src_ip)
+		if (e->requester_ip != f->dst_ip || e->responder_ip != f->src_ip ||
+			e->service != SERVICE_RC)
 			continue;
 		if (e->requester_qpn != 0 && e->requester_qpn != f->text.dqpn)
 			continue;
@@ -423,6 +439,9 @@ static void judge_answer(struct uroce_exchange *e, uint32_t i)
 
 static void judge(struct uroce_exchange *e)
 {
+	/* Nobody says what arrived of an unreliable service. */
+	if (e->service != SERVICE_RC)
+		return;
 	for (uint32_t i = 0; i < e->num_frames; i++)
 		if (e->frames[i]->request)
 			judge_request(e, i);

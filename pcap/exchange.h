@@ -4,7 +4,8 @@
  *
  * The wire carries only the number of the queue pair that a packet goes to, so the two directions
  * of a connection are paired by evidence: an answer belongs to the requests whose PSNs it names. A
- * connection that is used both ways is two exchanges.
+ * connection that is used both ways is two exchanges. UC and UD packets are requests that nobody
+ * answers.
  */
 #ifndef UROCE_PCAP_EXCHANGE_H
 #define UROCE_PCAP_EXCHANGE_H
@@ -23,7 +24,9 @@ struct uroce_exchange_frame {
 	struct uroce_text_packet text;
 	uint32_t src_ip;
 	uint32_t dst_ip;
-	uint32_t pkts; /* PSNs that a request takes */
+	uint32_t pkts;	 /* PSNs that a request takes */
+	uint8_t service; /* of the opcode: 0 RC, 1 UC, 3 UD */
+	uint8_t op;	 /* the opcode without its service */
 	bool request;
 	bool lost;	       /* on the wire behind the place where the capture was taken */
 	bool repeated_by_wire; /* the same bytes again at once: nobody sent it twice */
@@ -37,7 +40,8 @@ struct uroce_exchange {
 	uint32_t requester_ip;
 	uint32_t responder_ip;
 	uint32_t responder_qpn;
-	uint32_t requester_qpn; /* 0: no answer was seen */
+	uint32_t requester_qpn; /* 0: not known, as no answer was seen */
+	uint8_t service;	/* of all of its packets: 0 RC, 1 UC, 3 UD */
 	uint32_t psn_first;
 	uint32_t psn_next; /* one past the newest PSN asked for */
 	uint32_t mtu_bytes;
@@ -53,7 +57,7 @@ struct uroce_exchanges {
 	uint32_t max_frames;
 	struct uroce_exchange *list;
 	uint32_t num;
-	uint32_t left_out; /* frames that are not RC over IPv4, or not whole */
+	uint32_t left_out; /* frames that are not RC, UC or UD over IPv4, or not whole */
 	uint32_t unpaired; /* answers to nothing that was captured */
 };
 

@@ -11,9 +11,11 @@
 #include "pcap/replay.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "pcap/deliver.h"
 #include "pcap/stage.h"
 #include "pcap/world.h"
 
@@ -25,6 +27,10 @@ enum {
 	RNR_CODE_MASK = 0x1f,
 	RETRY_DEFAULT = 7,
 	RECV_BYTES_MAX = 1 << 26,
+	SERVICE_RC = 0,
+	SERVICE_UC = 1,
+	SERVICE_UD = 3,
+	SOME_QPN = 0x777, /* where a capture does not tell, and nobody sees it */
 };
 
 struct replay {
@@ -121,7 +127,8 @@ static bool is_refusal(const struct uroce_exchange_frame *answer)
 /* Bytes of the receive that the recorded peer had for the SEND that begins at index i. */
 static uint32_t recv_bytes(const struct uroce_exchange *e, uint32_t i)
 {
-	uint32_t psn = e->frames[i]->text.psn, bytes = 0;
+	uint32_t psn = e->frames[i]->text.psn;
+	uint32_t bytes = e->service == SERVICE_UD ? UROCE_GRH_BYTES : 0;
 
 	for (uint32_t k = i; k < e->num_frames; k++) {
 		const struct uroce_exchange_frame *f = e->frames[k];
@@ -131,7 +138,7 @@ static uint32_t recv_bytes(const struct uroce_exchange *e, uint32_t i)
 		if (is_refusal(uroce_exchange_find_answer(e, k, psn)))
 			return bytes;
 		bytes += f->text.payload_bytes;
-		if (ends_message(f->text.opcode))
+		if (ends_message(f->op))
 			return bytes;
 		psn = uroce_psn_add(psn, 1);
 	}
@@ -146,11 +153,15 @@ static void provide_receive(struct replay *r, uint32_t i)
 		uroce_exchange_find_answer(r->e, i, f->text.psn);
 	uint32_t bytes = 0;
 
-	if (!takes_receive(f->text.opcode) || f->text.psn != r->stage->qp->resp.epsn)
+	if (!takes_receive(f->op) ||
+		(r->e->service == SERVICE_RC && f->text.psn != r->stage->qp->resp.epsn))
+		return;
+	/* What a broken message left is used again. */
+	if (r->stage->qp->resp.has_recv)
 		return;
 	if (answer && answer->text.has_aeth && answer->text.aeth.kind == UROCE_TEXT_AETH_RNR)
 		return;
-	if (is_send(f->text.opcode))
+	if (is_send(f->op))
 		bytes = recv_bytes(r->e, i);
 	if (bytes > r->buffer_bytes)
 		bytes = (uint32_t)r->buffer_bytes;
@@ -183,6 +194,18 @@ static int feed_requests(struct replay *r, struct uroce_world *world)
 	return err ? err : collect(r);
 }
 
+static enum uroce_qp_type type_of(const struct uroce_exchange *e)
+{
+	if (e->service == SERVICE_UD)
+		return UROCE_QP_UD;
+	return e->service == SERVICE_UC ? UROCE_QP_UC : UROCE_QP_RC;
+}
+
+static uint32_t qkey_of(const struct uroce_exchange *e)
+{
+	return e->frames[0]->text.has_deth ? e->frames[0]->text.deth.qkey : 0;
+}
+
 static bool ends(uint8_t op)
 {
 	return op != 0x00 && op != 0x01 && op != 0x06 && op != 0x07;
@@ -204,16 +227,93 @@ static uint32_t initial_msn(const struct uroce_exchange *e)
 	for (uint32_t i = 0; i < e->num_frames && e->frames[i]->number < answer->number; i++) {
 		const struct uroce_exchange_frame *f = e->frames[i];
 
-		messages += f->request && f->first_time && ends(f->text.opcode) &&
+		messages += f->request && f->first_time && ends(f->op) &&
 			!uroce_psn_before(answer->text.psn, f->text.psn);
 	}
 	return uroce_psn_add(answer->text.aeth.msn, -messages);
 }
 
+/* ---- receiver of an unreliable service ---- */
+
+static void note_delivery(
+	struct replay *r, const struct uroce_exchange_frame *f, bool good, const char *what)
+{
+	struct uroce_comparison *out = &r->result->comparison;
+	char line[UROCE_TEXT_LINE_BYTES];
+
+	out->counts[good ? UROCE_REPLAY_DELIVERED : UROCE_REPLAY_NOT_DELIVERED]++;
+	if (good || out->difference[0])
+		return;
+	uroce_text_line(&f->text, line, sizeof(line));
+	snprintf(out->difference, sizeof(out->difference), "frame %llu: %s\n  recorded  %s",
+		(unsigned long long)f->number, what, line);
+}
+
+/* Whether payload, and in front of a datagram its IP header, are where they belong. */
+static bool lies_there(const struct replay *r, const struct uroce_world *world,
+	const struct uroce_exchange_frame *f, const struct uroce_delivery_place *place)
+{
+	const uint8_t *payload = f->data + f->text.payload_offset;
+	const uint8_t *at = place->in_receive
+		? r->buffer + place->offset
+		: uroce_world_find(world, place->rkey, place->va, f->text.payload_bytes);
+
+	if (f->text.payload_bytes > 0 && (!at || memcmp(at, payload, f->text.payload_bytes) != 0))
+		return false;
+	return f->service != SERVICE_UD ||
+		memcmp(r->buffer + UROCE_GRH_BYTES - UROCE_IPV4_BYTES, f->data + UROCE_ETH_BYTES,
+			UROCE_IPV4_BYTES) == 0;
+}
+
+/* Gives one packet, and looks at what became of it. */
+static void deliver(struct replay *r, struct uroce_world *world, struct uroce_delivery *delivery,
+	const struct uroce_exchange_frame *f)
+{
+	struct uroce_delivery_place place = uroce_delivery_take(delivery, f);
+	uint64_t placed = r->stage->core.counters.rx_payload_bytes;
+
+	uroce_stage_rx(r->stage, f->data, f->bytes);
+	uroce_stage_drain(r->stage);
+	placed = r->stage->core.counters.rx_payload_bytes - placed;
+	if (r->stage->received != delivery->completed)
+		note_delivery(r, f, false, "messages completed are not those that are whole");
+	else if (place.nowhere)
+		note_delivery(r, f, placed == 0, "part of a broken message was placed");
+	else
+		note_delivery(r, f, lies_there(r, world, f, &place), "payload is not in its place");
+	r->stage->received = delivery->completed;
+}
+
+static int feed_unreliable(struct replay *r, struct uroce_world *world)
+{
+	struct uroce_delivery delivery = {0};
+	int err;
+
+	for (uint32_t i = 0; i < r->e->num_frames; i++) {
+		const struct uroce_exchange_frame *f = r->e->frames[i];
+
+		if (f->lost || !f->seen_icrc_ok) {
+			r->result->lost++;
+			continue;
+		}
+		r->stage->now_ns = f->time_ns;
+		provide_receive(r, i);
+		deliver(r, world, &delivery, f);
+		r->result->fed++;
+	}
+	uroce_core_rx_empty(&r->stage->core, r->stage->now_ns);
+	err = collect(r);
+	/* Nobody answers these. */
+	r->result->comparison.counts[UROCE_REPLAY_UNEXPECTED] += r->sent.num;
+	return err;
+}
+
 static void replay_responder(struct replay *r, int *err)
 {
 	const struct uroce_exchange *e = r->e;
-	struct uroce_stage_conf conf = {.ip = e->responder_ip,
+	struct uroce_stage_conf conf = {.type = type_of(e),
+		.qkey = qkey_of(e),
+		.ip = e->responder_ip,
 		.peer_ip = e->requester_ip,
 		.qpn = e->responder_qpn,
 		.peer_qpn = e->requester_qpn,
@@ -232,7 +332,9 @@ static void replay_responder(struct replay *r, int *err)
 		return;
 	r->stage->qp->resp.msn = initial_msn(e);
 	r->result->skipped = uroce_world_init(&world, e, r->stage);
-	if (!r->result->skipped) {
+	if (!r->result->skipped && e->service != SERVICE_RC) {
+		*err = feed_unreliable(r, &world);
+	} else if (!r->result->skipped) {
 		*err = feed_requests(r, &world);
 		ending.refused_length = r->stage->qp->report.refusal == UROCE_REFUSAL_MTU;
 		ending.refused_invalidate = r->stage->qp->report.cause == UROCE_CAUSE_INVALIDATE;
@@ -257,7 +359,7 @@ struct wr_list {
 
 static uint8_t wr_opcode(const struct uroce_exchange_frame *last)
 {
-	uint8_t op = last->text.opcode;
+	uint8_t op = last->op;
 
 	if (op == OP_READ_REQUEST)
 		return UROCE_WR_RDMA_READ;
@@ -289,18 +391,23 @@ static void take_packet(
 		wr->wqe.rkey = t->reth.rkey;
 	}
 	if (t->has_atomiceth) {
-		bool swap = t->opcode == 0x13;
+		bool swap = f->op == 0x13;
 
 		wr->wqe.remote_addr = t->atomiceth.va;
 		wr->wqe.rkey = t->atomiceth.rkey;
 		wr->wqe.compare_add = swap ? t->atomiceth.compare : t->atomiceth.swap_add;
 		wr->wqe.swap = t->atomiceth.swap_add;
 		wr->seg.bytes = sizeof(uint64_t);
-	} else if (t->opcode == OP_READ_REQUEST) {
+	} else if (f->op == OP_READ_REQUEST) {
 		wr->seg.bytes = t->reth.dma_len;
 	} else {
 		memcpy(buffer + wr->seg.bytes, f->data + t->payload_offset, t->payload_bytes);
 		wr->seg.bytes += t->payload_bytes;
+	}
+	if (t->has_deth) {
+		wr->wqe.ah = UROCE_STAGE_AH;
+		wr->wqe.remote_qpn = t->dqpn;
+		wr->wqe.remote_qkey = t->deth.qkey;
 	}
 	if (t->has_immdt || t->has_ieth)
 		wr->wqe.imm = t->has_immdt ? t->immdt : t->ieth;
@@ -320,7 +427,7 @@ static uint64_t bytes_needed(const struct uroce_exchange *e)
 		if (!f->request || !f->first_time)
 			continue;
 		bytes += f->text.payload_bytes;
-		if (f->text.opcode == OP_READ_REQUEST && f->text.has_reth)
+		if (f->op == OP_READ_REQUEST && f->text.has_reth)
 			bytes += f->text.reth.dma_len;
 		if (f->text.has_atomiceth)
 			bytes += sizeof(uint64_t);
@@ -362,9 +469,9 @@ static const char *rebuild(struct replay *r, struct wr_list *wrs)
 		f = good_copy(e, i);
 		if (f->text.psn != psn)
 			return "its PSNs have a gap that no requester leaves";
-		if (begins(f->text.opcode) == (wr != NULL) || f->text.malformed ||
-			!f->seen_icrc_ok || f->text.payload_bytes > e->mtu_bytes ||
-			(!ends(f->text.opcode) && f->text.payload_bytes != e->mtu_bytes))
+		if (begins(f->op) == (wr != NULL) || f->text.malformed || !f->seen_icrc_ok ||
+			f->text.payload_bytes > e->mtu_bytes ||
+			(!ends(f->op) && f->text.payload_bytes != e->mtu_bytes))
 			return "its packets are not what a requester sends";
 		if (!wr) {
 			wr = &wrs->list[wrs->num];
@@ -374,7 +481,7 @@ static const char *rebuild(struct replay *r, struct wr_list *wrs)
 		}
 		take_packet(wr, f, r->buffer + at);
 		psn = uroce_psn_add(psn, e->frames[i]->pkts);
-		if (!ends(f->text.opcode))
+		if (!ends(f->op))
 			continue;
 		if (announced != UINT32_MAX && !lengths_agree(wr, announced))
 			return "its lengths are not what a requester sends";
@@ -531,9 +638,11 @@ static int perform(struct replay *r, const struct wr_list *wrs)
 static void replay_requester(struct replay *r, int *err)
 {
 	const struct uroce_exchange *e = r->e;
-	struct uroce_stage_conf conf = {.ip = e->requester_ip,
+	struct uroce_stage_conf conf = {.type = type_of(e),
+		.qkey = qkey_of(e),
+		.ip = e->requester_ip,
 		.peer_ip = e->responder_ip,
-		.qpn = e->requester_qpn,
+		.qpn = e->requester_qpn ? e->requester_qpn : SOME_QPN,
 		.peer_qpn = e->responder_qpn,
 		.rq_psn = 0,
 		.sq_psn = e->psn_first,
@@ -581,7 +690,7 @@ static const char *check(const struct uroce_exchange *e, enum uroce_replay_role 
 {
 	if (e->incomplete)
 		return "the capture has its packets cut short or without an ICRC";
-	if (e->requester_qpn == 0 && role == UROCE_REPLAY_RESPONDER)
+	if (e->requester_qpn == 0 && e->service == SERVICE_RC && role == UROCE_REPLAY_RESPONDER)
 		return "nothing was answered, so there is nothing to compare";
 	if (e->responder_qpn <= 1 || e->requester_qpn == 1)
 		return "queue pairs 0 and 1 are not for users";

@@ -42,6 +42,9 @@ static void init_core(struct uroce_stage *stage, const struct uroce_stage_conf *
 			.ignore_ipv4_checksum = true,
 			.num_addrs = 1,
 			.addrs = {conf->ip}},
+		.ahs = stage->ahs,
+		.num_ahs = 2,
+		.mtu_bytes = conf->mtu_bytes,
 	};
 
 	uroce_mr_table_init(&stage->mrs, stage->mr_slots, UROCE_STAGE_MRS);
@@ -51,6 +54,8 @@ static void init_core(struct uroce_stage *stage, const struct uroce_stage_conf *
 		.src_ip = conf->ip, .dst_ip = conf->peer_ip, .ttl = 64, .resolved = true};
 	memcpy(stage->path.smac, conf->mac, 6);
 	memcpy(stage->path.dmac, conf->peer_mac, 6);
+	stage->ahs[UROCE_STAGE_AH] =
+		(struct uroce_ah_slot){.number = UROCE_STAGE_AH, .pd = PD, .path = &stage->path};
 }
 
 static int modify(struct uroce_stage *stage, const struct uroce_qp_attr *attr, uint32_t mask)
@@ -74,6 +79,7 @@ static int connect_qp(struct uroce_stage *stage, const struct uroce_stage_conf *
 		.dest_qpn = conf->peer_qpn,
 		.rq_psn = conf->rq_psn,
 		.sq_psn = conf->sq_psn,
+		.qkey = conf->qkey,
 		.timeout = conf->timeout,
 		.retry_cnt = conf->retry_cnt,
 		.rnr_retry = UROCE_RNR_RETRY_INFINITE,
@@ -81,26 +87,31 @@ static int connect_qp(struct uroce_stage *stage, const struct uroce_stage_conf *
 		.max_rd_atomic = RD_ATOMIC,
 		.max_dest_rd_atomic = RD_ATOMIC,
 	};
-	int err = modify(stage, &attr,
-		UROCE_QP_ATTR_PKEY_INDEX | UROCE_QP_ATTR_PORT | UROCE_QP_ATTR_ACCESS_FLAGS);
+	uint32_t init = UROCE_QP_ATTR_PKEY_INDEX | UROCE_QP_ATTR_PORT, rtr = 0,
+		 rts = UROCE_QP_ATTR_SQ_PSN;
+	int err;
 
+	init |= conf->type == UROCE_QP_UD ? UROCE_QP_ATTR_QKEY : UROCE_QP_ATTR_ACCESS_FLAGS;
+	if (conf->type != UROCE_QP_UD)
+		rtr = UROCE_QP_ATTR_AV | UROCE_QP_ATTR_PATH_MTU | UROCE_QP_ATTR_DEST_QPN |
+			UROCE_QP_ATTR_RQ_PSN;
+	if (conf->type == UROCE_QP_RC) {
+		rtr |= UROCE_QP_ATTR_MAX_DEST_RD_ATOMIC | UROCE_QP_ATTR_MIN_RNR_TIMER;
+		rts |= UROCE_QP_ATTR_TIMEOUT | UROCE_QP_ATTR_RETRY_CNT | UROCE_QP_ATTR_RNR_RETRY |
+			UROCE_QP_ATTR_MAX_RD_ATOMIC;
+	}
+	err = modify(stage, &attr, init);
 	attr.state = UROCE_QP_RTR;
 	if (!err)
-		err = modify(stage, &attr,
-			UROCE_QP_ATTR_AV | UROCE_QP_ATTR_PATH_MTU | UROCE_QP_ATTR_DEST_QPN |
-				UROCE_QP_ATTR_RQ_PSN | UROCE_QP_ATTR_MAX_DEST_RD_ATOMIC |
-				UROCE_QP_ATTR_MIN_RNR_TIMER);
+		err = modify(stage, &attr, rtr);
 	attr.state = UROCE_QP_RTS;
-	if (!err)
-		err = modify(stage, &attr,
-			UROCE_QP_ATTR_SQ_PSN | UROCE_QP_ATTR_TIMEOUT | UROCE_QP_ATTR_RETRY_CNT |
-				UROCE_QP_ATTR_RNR_RETRY | UROCE_QP_ATTR_MAX_RD_ATOMIC);
-	return err;
+	return err ? err : modify(stage, &attr, rts);
 }
 
 int uroce_stage_init(struct uroce_stage *stage, const struct uroce_stage_conf *conf)
 {
-	const struct uroce_qp_caps caps = {.max_send_wr = UROCE_STAGE_WR,
+	const struct uroce_qp_caps caps = {.type = conf->type,
+		.max_send_wr = UROCE_STAGE_WR,
 		.max_recv_wr = UROCE_STAGE_WR,
 		.max_send_sge = 1,
 		.max_recv_sge = 1,
@@ -197,8 +208,14 @@ void uroce_stage_drain(struct uroce_stage *stage)
 	struct uroce_core_event events[8];
 	struct uroce_cqe cqes[32];
 
-	while (uroce_cq_pop(stage->cq, cqes, 32) == 32)
-		;
+	uint32_t n;
+
+	do {
+		n = uroce_cq_pop(stage->cq, cqes, 32);
+		for (uint32_t i = 0; i < n; i++)
+			stage->received += cqes[i].opcode >= UROCE_WC_RECV &&
+				cqes[i].status == UROCE_STATUS_SUCCESS;
+	} while (n > 0);
 	while (uroce_core_events(&stage->core, events, 8) == 8)
 		;
 }

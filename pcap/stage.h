@@ -13,10 +13,13 @@
 enum {
 	UROCE_STAGE_MRS = 4096,
 	UROCE_STAGE_FRAME_BYTES = 4352,
-	UROCE_STAGE_WR = 4096
+	UROCE_STAGE_WR = 4096,
+	UROCE_STAGE_AH = 1
 };
 
 struct uroce_stage_conf {
+	enum uroce_qp_type type;
+	uint32_t qkey; /* of a UD queue pair */
 	uint32_t ip, peer_ip;
 	uint8_t mac[6], peer_mac[6];
 	uint32_t qpn, peer_qpn;
@@ -34,9 +37,11 @@ struct uroce_stage {
 	struct uroce_timer *timers[1];
 	struct uroce_core_event events[64];
 	struct uroce_path path;
+	struct uroce_ah_slot ahs[2]; /* UROCE_STAGE_AH: the peer */
 	struct uroce_cq *cq;
 	struct uroce_qp *qp;
 	uint64_t now_ns;
+	uint32_t received; /* receives that completed with success */
 };
 
 /* 0, -ENOMEM, or -EINVAL for numbers that no queue pair can have. fini in every case. */

@@ -237,6 +237,11 @@ static void decode_request_headers(struct cursor *cursor, const struct uroce_tex
 		out->deth.qkey = load32(p);
 		out->deth.sqpn = load24(p + 5);
 	}
+	if (opcode->feth && (p = take(cursor, 4))) {
+		out->has_feth = true;
+		out->feth.type = p[3] & 15;
+		out->feth.level = p[3] >> 4 & 3;
+	}
 	if (opcode->reth && (p = take(cursor, 16))) {
 		out->has_reth = true;
 		out->reth.va = load64(p);

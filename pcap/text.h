@@ -75,6 +75,11 @@ struct uroce_text_packet {
 		uint32_t qkey;
 		uint32_t sqpn;
 	} deth;
+	bool has_feth;
+	struct {
+		uint8_t type;
+		uint8_t level;
+	} feth;
 	bool has_reth;
 	struct {
 		uint64_t va;

@@ -26,8 +26,7 @@ enum {
 };
 
 enum {
-	OPCODE_CNP = 0x81,
-	OPERATION_FLUSH = 0x1c
+	OPCODE_CNP = 0x81
 };
 
 static const char *const class_names[8] = {"RC", "UC", "RD", "UD", NULL, "XRC", NULL, NULL};
@@ -41,6 +40,7 @@ struct operation {
 	bool atomicacketh;
 	bool immdt;
 	bool ieth;
+	bool feth;
 	bool payload;
 };
 
@@ -73,9 +73,8 @@ static const struct operation operations[32] = {
 	[0x14] = { "FETCH_ADD",                      CLASS_RELIABLE, .atomiceth = true },
 	[0x16] = { "SEND_LAST_WITH_INVALIDATE",      CLASS_RC_XRC,   .ieth = true, PAYLOAD },
 	[0x17] = { "SEND_ONLY_WITH_INVALIDATE",      CLASS_RC_XRC,   .ieth = true, PAYLOAD },
-	/* Of a later annex: named, but its headers are not known here. */
-	[0x1c] = { .name = "FLUSH",              .classes = CLASS_RC },
-	[0x1d] = { .name = "ATOMIC_WRITE",       .classes = CLASS_RC },
+	[0x1c] = { "FLUSH",                          CLASS_RC,       .feth = true, .reth = true },
+	[0x1d] = { "ATOMIC_WRITE",                   CLASS_RC,       .reth = true, PAYLOAD },
 };
 /* clang-format on */
 
@@ -97,7 +96,8 @@ void uroce_text_opcode_resolve(uint8_t opcode, struct uroce_text_opcode *out)
 	}
 	snprintf(out->name, sizeof(out->name), "%s_%s", class_names[opcode >> 5], operation->name);
 	out->known = true;
-	out->decoded = (CLASS_DECODED & class_bit) && (opcode & 0x1f) < OPERATION_FLUSH;
+	out->decoded = CLASS_DECODED & class_bit;
+	out->feth = operation->feth;
 	out->deth = class_bit == CLASS_UD;
 	out->reth = operation->reth;
 	out->aeth = operation->aeth;

@@ -20,6 +20,7 @@ struct uroce_text_opcode {
 	bool atomicacketh;
 	bool immdt;
 	bool ieth;
+	bool feth;
 	bool payload; /* may carry one (also of no bytes) */
 };
 

@@ -62,6 +62,8 @@ static void line_headers(struct output *out, const struct uroce_text_packet *pac
 
 	if (packet->has_deth)
 		add(out, " qkey 0x%08x sqpn 0x%06x", packet->deth.qkey, packet->deth.sqpn);
+	if (packet->has_feth)
+		add(out, " type %u level %u", packet->feth.type, packet->feth.level);
 	if (packet->has_reth)
 		add(out, " va 0x%" PRIx64 " rkey 0x%08x dma_len %u", packet->reth.va,
 			packet->reth.rkey, packet->reth.dma_len);
@@ -154,6 +156,9 @@ static void json_headers(struct output *out, const struct uroce_text_packet *pac
 	if (packet->has_deth)
 		add(out, ",\"deth\":{\"qkey\":%u,\"sqpn\":%u}", packet->deth.qkey,
 			packet->deth.sqpn);
+	if (packet->has_feth)
+		add(out, ",\"feth\":{\"type\":%u,\"level\":%u}", packet->feth.type,
+			packet->feth.level);
 	if (packet->has_reth)
 		add(out, ",\"reth\":{\"va\":%" PRIu64 ",\"rkey\":%u,\"dma_len\":%u}",
 			packet->reth.va, packet->reth.rkey, packet->reth.dma_len);

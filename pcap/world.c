@@ -93,6 +93,18 @@ static const char *back(struct uroce_world_region *r, struct uroce_stage *stage)
 	return NULL;
 }
 
+const uint8_t *uroce_world_find(
+	const struct uroce_world *world, uint32_t key, uint64_t va, uint32_t bytes)
+{
+	for (uint32_t i = 0; i < world->num; i++) {
+		const struct uroce_world_region *r = &world->regions[i];
+
+		if (r->key == key && va - r->va <= r->bytes && bytes <= r->bytes - (va - r->va))
+			return r->content + (va - r->va);
+	}
+	return NULL;
+}
+
 const char *uroce_world_init(
 	struct uroce_world *world, const struct uroce_exchange *e, struct uroce_stage *stage)
 {

@@ -34,6 +34,10 @@ const char *uroce_world_init(
 	struct uroce_world *world, const struct uroce_exchange *e, struct uroce_stage *stage);
 void uroce_world_fini(struct uroce_world *world);
 
+/* Where `bytes` bytes at va under this key lie; NULL: in no region. */
+const uint8_t *uroce_world_find(
+	const struct uroce_world *world, uint32_t key, uint64_t va, uint32_t bytes);
+
 /*
  * Before the request at index i is executed by the engine (a repeat is not): preloads what its
  * recorded answers tell.

@@ -2,7 +2,7 @@
 /*
  * What a worker needs of whatever moves its frames: one turn at a time.
  *
- * The library's worker knows nothing of ports. A DPDK port is one kind of link (poll.h); a test
+ * The library's worker knows nothing of ports. A DPDK port is one kind of link (poller.h); a test
  * ties two workers together in memory with another, where DPDK's code cannot be instrumented.
  */
 #ifndef UROCE_GLUE_LINK_H

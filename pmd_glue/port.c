@@ -43,6 +43,8 @@ enum {
 	POOL_CACHE = 256,
 };
 
+#define LINK_LOOK_NS 100000000ull
+
 uint16_t uroce_port_active_mtu(uint32_t ip_mtu_bytes, uint16_t limit_bytes)
 {
 	for (uint16_t mtu = PATH_MTU_MAX; mtu >= PATH_MTU_MIN; mtu /= 2)
@@ -206,7 +208,25 @@ static int configure(struct uroce_port *port, const struct uroce_port_conf *conf
 	/* Buffers sent are ours, whole and unshared, so the port may recycle them the short way. */
 	if (info->tx_offload_capa & RTE_ETH_TX_OFFLOAD_MBUF_FAST_FREE)
 		eth_conf.txmode.offloads |= RTE_ETH_TX_OFFLOAD_MBUF_FAST_FREE;
+	eth_conf.intr_conf.rxq = conf->rx_interrupts;
 	return rte_eth_dev_configure(port->id, port->num_queues, port->num_queues, &eth_conf);
+}
+
+/* Not all drivers that take the wish for interrupts have them. */
+static bool has_rx_interrupts(const struct uroce_port *port)
+{
+	for (uint16_t q = 0; q < port->num_queues; q++)
+		if (rte_eth_dev_rx_intr_ctl_q_get_fd(port->id, q) < 0 ||
+			rte_eth_dev_rx_intr_disable(port->id, q) != 0)
+			return false;
+	return true;
+}
+
+static bool link_is_up(uint16_t port_id)
+{
+	struct rte_eth_link link;
+
+	return rte_eth_link_get_nowait(port_id, &link) == 0 && link.link_status == RTE_ETH_LINK_UP;
 }
 
 static int start(struct uroce_port *port, const struct uroce_port_conf *conf,
@@ -222,6 +242,10 @@ static int start(struct uroce_port *port, const struct uroce_port_conf *conf,
 		err = set_up_queues(port, conf);
 	if (!err)
 		err = rte_eth_dev_start(port->id);
+	if (!err) {
+		port->rx_interrupts = conf->rx_interrupts && has_rx_interrupts(port);
+		port->link_up = link_is_up(port->id);
+	}
 	/* A port that cannot be promiscuous still hears its own address. */
 	if (!err && conf->promiscuous && rte_eth_promiscuous_enable(port->id) != 0)
 		UROCE_LOG(WARNING, "port %u cannot be promiscuous\n", port->id);
@@ -267,6 +291,27 @@ int uroce_port_open(struct uroce_port *port, const struct uroce_port_conf *conf)
 	UROCE_LOG(INFO, "port %u (%s): path MTU %u, %u queues\n", port->id, info.driver_name,
 		port->active_mtu_bytes, port->num_queues);
 	return 0;
+}
+
+void uroce_port_allow_multicast(struct uroce_port *port)
+{
+	if (port->host_owned || port->takes_multicast)
+		return;
+	port->takes_multicast = true;
+	if (rte_eth_allmulticast_enable(port->id) != 0)
+		UROCE_LOG(DEBUG, "port %u cannot choose multicast frames\n", port->id);
+}
+
+bool uroce_port_link_changed(struct uroce_port *port, uint64_t now_ns, bool *up)
+{
+	if (port->host_owned || now_ns - port->link_seen_ns < LINK_LOOK_NS)
+		return false;
+	port->link_seen_ns = now_ns;
+	*up = link_is_up(port->id);
+	if (*up == port->link_up)
+		return false;
+	port->link_up = *up;
+	return true;
 }
 
 void uroce_port_close(struct uroce_port *port)

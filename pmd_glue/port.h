@@ -19,6 +19,7 @@ struct uroce_port_conf {
 	uint16_t tx_descs;
 	uint32_t num_mbufs;
 	uint16_t mtu_bytes; /* upper limit for the path MTU */
+	bool rx_interrupts; /* wanted, where the port can */
 };
 
 struct uroce_port {
@@ -31,6 +32,10 @@ struct uroce_port {
 	uint16_t linux_mtu_bytes; /* by Linux's rule, for comparison */
 	uint32_t ip_mtu_bytes;	  /* what the port carries; UINT32_MAX: no limit known */
 	struct rte_mempool *pool;
+	bool rx_interrupts; /* a queue has a descriptor that tells of frames */
+	bool takes_multicast;
+	bool link_up;
+	uint64_t link_seen_ns;
 };
 
 /*
@@ -43,5 +48,12 @@ void uroce_port_close(struct uroce_port *port);
 
 /* The largest path MTU (256 to 4096, at most limit) in an IP MTU; 0 if there is none. */
 uint16_t uroce_port_active_mtu(uint32_t ip_mtu_bytes, uint16_t limit_bytes);
+
+/* Frames to multicast addresses are wanted from now on; a port that cannot choose takes all. */
+void uroce_port_allow_multicast(struct uroce_port *port);
+
+/* Whether the link changed since it was last looked at, ten times a second; *up: how. One thread.
+ */
+bool uroce_port_link_changed(struct uroce_port *port, uint64_t now_ns, bool *up);
 
 #endif

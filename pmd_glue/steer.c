@@ -57,3 +57,8 @@ uint32_t uroce_steer_pop(
 		return 0;
 	return rte_ring_dequeue_burst(steer->rings[id], (void **)mbufs, n, NULL);
 }
+
+uint32_t uroce_steer_count(const struct uroce_steer *steer, uint32_t id)
+{
+	return steer->rings[id] ? rte_ring_count(steer->rings[id]) : 0;
+}

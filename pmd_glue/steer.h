@@ -35,4 +35,7 @@ bool uroce_steer_push(struct uroce_steer *steer, uint32_t to, struct rte_mbuf *m
 uint32_t uroce_steer_pop(
 	struct uroce_steer *steer, uint32_t id, struct rte_mbuf **mbufs, uint32_t n);
 
+/* Frames that wait for worker `id`, about. */
+uint32_t uroce_steer_count(const struct uroce_steer *steer, uint32_t id);
+
 #endif

@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 #include "core.h"
-#include "poll.h"
+#include "poller.h"
 
 /*
  * What telemetry may look at of a device. The lock keeps queue pairs from being destroyed

@@ -125,7 +125,8 @@ static void queue_pairs_check_what_they_are_made_of(void)
 		bad.field = (value); \
 		CU_ASSERT_EQUAL(uroce_qp_create(pair.side[0].pd, &bad, &qp), error); \
 	} while (0)
-	REFUSED(type, (enum uroce_qp_type)3, -EOPNOTSUPP);
+	REFUSED(type, (enum uroce_qp_type)1, -EOPNOTSUPP);
+	REFUSED(type, (enum uroce_qp_type)5, -EOPNOTSUPP);
 	REFUSED(send_cq, NULL, -EINVAL);
 	REFUSED(recv_cq, other, -EINVAL);
 	REFUSED(max_send_wr, 32769, -EINVAL);

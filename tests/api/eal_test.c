@@ -167,6 +167,115 @@ static void two_queue_pairs_of_one_port_talk_without_the_wire(void)
 	close_side(s);
 }
 
+/* A UD queue pair of this side, open for datagrams with Q_Key 5. */
+static struct uroce_qp *open_datagrams(struct side *s)
+{
+	const struct uroce_qp_conf conf = {.type = UROCE_QP_UD, .send_cq = s->cq, .recv_cq = s->cq};
+	struct uroce_qp *qp = NULL;
+
+	CU_ASSERT_EQUAL_FATAL(uroce_qp_create(s->pd, &conf, &qp), 0);
+	CU_ASSERT_EQUAL(uroce_qp_open_datagrams(qp, 5), 0);
+	return qp;
+}
+
+static void post_receive(struct side *s, struct uroce_qp *qp, uint64_t wr_id, size_t at)
+{
+	struct uroce_sge sge = {s->mem + at, 1064, s->mr->lkey};
+	const struct uroce_recv_wr wr = {.wr_id = wr_id, .sge = &sge, .num_sge = 1};
+
+	CU_ASSERT_EQUAL(uroce_post_recv(qp, &wr, 1), 1);
+}
+
+static void post_datagram(struct side *s, struct uroce_qp *qp, struct uroce_ah *ah, uint32_t qpn)
+{
+	struct uroce_sge sge = {s->mem, 1024, s->mr->lkey};
+	const struct uroce_send_wr wr = {.opcode = UROCE_WR_SEND,
+		.sge = &sge,
+		.num_sge = 1,
+		.ud = {.ah = ah, .remote_qpn = qpn, .remote_qkey = 5}};
+
+	CU_ASSERT_EQUAL(uroce_post_send(qp, &wr, 1), 1);
+}
+
+/* Polls until n completions came; the sum of their wr_ids. */
+static uint64_t gather(struct side *s, int n)
+{
+	uint64_t sum = 0;
+	struct uroce_wc wc;
+
+	for (int i = 0; n > 0 && i < TURNS; i++) {
+		uroce_worker_poll(uroce_device_worker(s->dev, 0));
+		if (uroce_cq_poll(s->cq, &wc, 1) == 0)
+			continue;
+		CU_ASSERT_EQUAL(wc.status, UROCE_STATUS_SUCCESS);
+		CU_ASSERT_EQUAL(wc.byte_len, 1064);
+		sum += wc.wr_id;
+		n--;
+	}
+	CU_ASSERT_EQUAL(n, 0);
+	return sum;
+}
+
+static void datagrams_to_the_own_port_and_group_need_no_wire(void)
+{
+	struct uroce_ah_conf group = {.dgid = {[10] = 0xff, 0xff, 224, 0, 1, 5}}, own = {0};
+	struct uroce_device_attr attr;
+	struct side *s = &sides[0];
+	struct uroce_ah *to_own, *to_group;
+	struct uroce_qp *a, *b;
+
+	open_side(s, (struct uroce_device_conf){.port_id = 0, .addr = "192.0.2.1"});
+	a = open_datagrams(s);
+	b = open_datagrams(s);
+	uroce_device_query(s->dev, &attr);
+	memcpy(own.dgid, attr.gid, sizeof(own.dgid));
+	CU_ASSERT_EQUAL_FATAL(uroce_ah_create(s->pd, &own, &to_own), 0);
+	CU_ASSERT_EQUAL_FATAL(uroce_ah_create(s->pd, &group, &to_group), 0);
+	for (int i = 0; i < 1024; i++)
+		s->mem[i] = (uint8_t)(i * 5);
+	post_receive(s, b, 1, 4096);
+	post_datagram(s, a, to_own, uroce_qp_number(b));
+	CU_ASSERT_EQUAL(gather(s, 1), 1);
+	CU_ASSERT_EQUAL(memcmp(s->mem, s->mem + 4096 + 40, 1024), 0);
+	/* Both are members: each gets one, the sender too. */
+	CU_ASSERT_EQUAL(uroce_qp_attach_group(a, group.dgid), 0);
+	CU_ASSERT_EQUAL(uroce_qp_attach_group(b, group.dgid), 0);
+	post_receive(s, a, 2, 8192);
+	post_receive(s, b, 4, 12288);
+	post_datagram(s, a, to_group, 0xffffff);
+	CU_ASSERT_EQUAL(gather(s, 2), 6);
+	CU_ASSERT_EQUAL(memcmp(s->mem, s->mem + 8192 + 40, 1024), 0);
+	CU_ASSERT_EQUAL(memcmp(s->mem, s->mem + 12288 + 40, 1024), 0);
+	CU_ASSERT_EQUAL(uroce_ah_destroy(to_own), 0);
+	CU_ASSERT_EQUAL(uroce_ah_destroy(to_group), 0);
+	CU_ASSERT_EQUAL(uroce_qp_destroy(a), 0);
+	CU_ASSERT_EQUAL(uroce_qp_destroy(b), 0);
+	close_side(s);
+}
+
+/* The next event, however long it takes; the link is looked at ten times a second. */
+static enum uroce_event_type next_event(struct side *s)
+{
+	struct uroce_event event = {.type = UROCE_EVENT_CQ_FIRED};
+
+	for (long i = 0; i < 1000000000L; i++) {
+		uroce_worker_poll(uroce_device_worker(s->dev, 0));
+		if (uroce_event_poll(s->dev, &event, 1) == 1)
+			break;
+	}
+	return event.type;
+}
+
+static void a_link_that_goes_and_comes_is_told(void)
+{
+	open_side(&sides[0], (struct uroce_device_conf){.port_id = 0, .addr = "192.0.2.1"});
+	CU_ASSERT_EQUAL(rte_eth_dev_set_link_down(0), 0);
+	CU_ASSERT_EQUAL(next_event(&sides[0]), UROCE_EVENT_PORT_ERR);
+	CU_ASSERT_EQUAL(rte_eth_dev_set_link_up(0), 0);
+	CU_ASSERT_EQUAL(next_event(&sides[0]), UROCE_EVENT_PORT_ACTIVE);
+	close_side(&sides[0]);
+}
+
 static void a_worker_polls_on_its_own_lcore(void)
 {
 	unsigned int lcore = rte_get_next_lcore(-1, 1, 0);
@@ -327,6 +436,9 @@ int main(void)
 		{"a WRITE crosses two ports", a_write_crosses_two_ports},
 		{"two queue pairs of one port talk without the wire",
 			two_queue_pairs_of_one_port_talk_without_the_wire},
+		{"datagrams to the own port and group need no wire",
+			datagrams_to_the_own_port_and_group_need_no_wire},
+		{"a link that goes down and comes up is told", a_link_that_goes_and_comes_is_told},
 		{"a worker polls on its own lcore", a_worker_polls_on_its_own_lcore},
 		{"a host hands in its bursts and gets the rest back in order",
 			a_host_hands_in_its_bursts_and_gets_the_rest_back_in_order},

@@ -83,7 +83,7 @@ static void bad_work_requests_are_refused_and_change_nothing(void)
 	sge[2].len_bytes = 65;
 	bad[5].sge = &sge[2];
 	bad[5].flags |= UROCE_SEND_INLINE;
-	bad[6].opcode = (enum uroce_wr_opcode)7; /* LOCAL_INV: not yet */
+	bad[6].opcode = (enum uroce_wr_opcode)13; /* there is none */
 	for (int i = 0; i < 7; i++)
 		CU_ASSERT_EQUAL(uroce_post_send(pair.side[0].qp, &bad[i], 1), -EINVAL);
 	CU_ASSERT_FALSE(pair_wait(&pair, 0, &wc, 100));

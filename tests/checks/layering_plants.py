@@ -50,6 +50,10 @@ INCLUDES = [
     ("check_second_opinion", "pcap/text_planted.c", '"engine/wire.h"', True),
     ("check_second_opinion", "pcap/text_planted.c", '"planted_way.h"', True),
     ("check_second_opinion", "pcap/text_planted.c", '"text.h"', False),
+    ("check_second_opinion", "tests/sim/model_planted.c", '"engine/status.h"', True),
+    ("check_second_opinion", "tests/sim/model_planted.h", '"core.h"', True),
+    ("check_second_opinion", "tests/sim/model_planted.c", '"sim.h"', True),
+    ("check_second_opinion", "tests/sim/model_planted.c", '"model.h"', False),
 ]
 
 FUNCTION = LICENCE + "int planted(void);\n\nint planted(void)\n{\n%s\treturn 0;\n}\n"

@@ -331,6 +331,49 @@ static void trace(struct drill *d)
 	traced(d, 0, UROCE_TRACE_STATE, 0, UROCE_QP_RESET);
 }
 
+static void resized_queue(struct drill *d)
+{
+	struct uroce_cmd cmd = {.kind = UROCE_CMD_CQ_RESIZE, .cq = d->ep.cq, .resize_capacity = 2};
+	void *entries = aligned_alloc(64, uroce_cq_ring_bytes(2));
+
+	cmd.resize_entries = entries;
+	post_recv(d, 200, 0x1000, 8);
+	inject(d, "SEND_ONLY psn +0 ack len 8");
+	expect(d, "ACKNOWLEDGE psn +0 ACK msn 1");
+	expect_number(d, uroce_core_ctrl(&d->ep.core, &cmd, 0), 0);
+	expect_cqe(d, "recv 200 SUCCESS len 8");
+	for (uint64_t i = 0; i < 3; i++)
+		post_recv(d, i, 0x1000, 8);
+	inject(d, "SEND_ONLY psn +1 len 8; SEND_ONLY psn +2 len 8; SEND_ONLY psn +3 len 8");
+	expect_event(d, "CQ_ERR; QP_FATAL; LAST_WQE_REACHED");
+	expect_cqe(d, "recv 0 SUCCESS len 8; recv 1 SUCCESS len 8");
+	expect_state(d, UROCE_QP_ERR);
+	/* The drill's end polls a queue that is freed. */
+	cmd.resize_capacity = ENDPOINT_CQES;
+	cmd.resize_entries = d->ep.cq->rings + 1;
+	expect_number(d, uroce_core_ctrl(&d->ep.core, &cmd, 0), 0);
+	free(entries);
+}
+
+static void lost_limit_event(struct drill *d)
+{
+	struct endpoint_conf conf = drill_conf(d);
+	struct uroce_core_event event = {.type = UROCE_EVENT_COMM_EST};
+
+	conf.srq_wr = 4;
+	drill_restart(d, &conf);
+	post_recv(d, 200, 0x1000, 8);
+	uroce_srq_arm(d->ep.srq, 2);
+	while (uroce_events_push(&d->ep.core.events, event))
+		;
+	inject(d, "SEND_ONLY psn +0 ack len 8");
+	expect(d, "ACKNOWLEDGE psn +0 ACK msn 1");
+	expect_cqe(d, "recv 200 SUCCESS len 8");
+	expect_number(d, d->ep.core.counters.events_lost, 1);
+	while (uroce_core_events(&d->ep.core, &event, 1) == 1)
+		;
+}
+
 int main(void)
 {
 	static const struct drill_case cases[] = {
@@ -345,6 +388,8 @@ int main(void)
 		{"an armed completion queue fires once", armed_queue},
 		{"events that nobody reads are counted", unread_events},
 		{"a core without a trace writes none", no_trace},
+		{"a completion queue's ring moves, with what is in it", resized_queue},
+		{"a limit event that finds no room is counted", lost_limit_event},
 		{"the trace tells what happened", trace},
 	};
 

@@ -257,6 +257,7 @@ static const char *status_name(uint32_t status)
 		[UROCE_STATUS_LOC_QP_OP_ERR] = "LOC_QP_OP_ERR",
 		[UROCE_STATUS_LOC_PROT_ERR] = "LOC_PROT_ERR",
 		[UROCE_STATUS_WR_FLUSH_ERR] = "WR_FLUSH_ERR",
+		[UROCE_STATUS_MW_BIND_ERR] = "MW_BIND_ERR",
 		[UROCE_STATUS_BAD_RESP_ERR] = "BAD_RESP_ERR",
 		[UROCE_STATUS_LOC_ACCESS_ERR] = "LOC_ACCESS_ERR",
 		[UROCE_STATUS_REM_INV_REQ_ERR] = "REM_INV_REQ_ERR",
@@ -286,6 +287,16 @@ static const char *wc_opcode_name(uint32_t opcode)
 		return "cas";
 	case UROCE_WC_FETCH_ADD:
 		return "fadd";
+	case UROCE_WC_BIND_MW:
+		return "bind";
+	case UROCE_WC_LOCAL_INV:
+		return "inv";
+	case UROCE_WC_FLUSH:
+		return "flush";
+	case UROCE_WC_ATOMIC_WRITE:
+		return "atomic_write";
+	case UROCE_WC_REG_MR:
+		return "reg";
 	case UROCE_WC_RECV:
 		return "recv";
 	case UROCE_WC_RECV_RDMA_WITH_IMM:
@@ -303,6 +314,10 @@ static void print_cqe(const struct drill *d, const struct uroce_cqe *cqe, char *
 		n += (size_t)snprintf(out + n, size - n, " len %u", cqe->bytes);
 	if (cqe->flags & UROCE_WC_WITH_IMM)
 		n += (size_t)snprintf(out + n, size - n, " imm %u", cqe->imm);
+	if (cqe->flags & UROCE_WC_WITH_INV)
+		n += (size_t)snprintf(out + n, size - n, " inv 0x%08x", cqe->imm);
+	if (cqe->flags & UROCE_WC_GRH)
+		n += (size_t)snprintf(out + n, size - n, " grh");
 	if (cqe->solicited)
 		n += (size_t)snprintf(out + n, size - n, " se");
 	if (cqe->vendor_err)
@@ -348,12 +363,26 @@ static const char *event_name(enum uroce_event_type type)
 		return "COMM_EST";
 	case UROCE_EVENT_SQ_DRAINED:
 		return "SQ_DRAINED";
+	case UROCE_EVENT_PORT_ACTIVE:
+	case UROCE_EVENT_PORT_ERR:
+		break;
+	case UROCE_EVENT_SRQ_LIMIT_REACHED:
+		return "SRQ_LIMIT";
 	case UROCE_EVENT_QP_LAST_WQE_REACHED:
 		return "LAST_WQE_REACHED";
 	case UROCE_EVENT_CQ_FIRED:
 		return "CQ_FIRED";
 	}
 	return "?";
+}
+
+static bool is_event_of(const struct drill *d, const struct uroce_core_event *event)
+{
+	if (event->type == UROCE_EVENT_CQ_ERR || event->type == UROCE_EVENT_CQ_FIRED)
+		return event->cq == d->ep.cq;
+	if (event->type == UROCE_EVENT_SRQ_LIMIT_REACHED)
+		return event->srq == d->ep.srq;
+	return event->qpn == d->ep.qp->qpn;
 }
 
 void drill_expect_event(struct drill *d, const char *file, int line, const char *format, ...)
@@ -368,16 +397,11 @@ void drill_expect_event(struct drill *d, const char *file, int line, const char 
 	va_end(args);
 	for (want = strtok_r(text, ";", &save); want; want = strtok_r(NULL, ";", &save)) {
 		const char *got = "nothing";
-		bool of_cq;
 
 		want += strspn(want, " ");
-		if (uroce_core_events(&d->ep.core, &event, 1) == 1) {
-			of_cq = event.type == UROCE_EVENT_CQ_ERR ||
-				event.type == UROCE_EVENT_CQ_FIRED;
-			got = event_name(event.type);
-			if (of_cq ? event.cq != d->ep.cq : event.qpn != d->ep.qp->qpn)
-				got = "an event of something else";
-		}
+		if (uroce_core_events(&d->ep.core, &event, 1) == 1)
+			got = is_event_of(d, &event) ? event_name(event.type)
+						     : "an event of something else";
 		check(strcmp(want, got) == 0, file, line, want, got);
 	}
 }
@@ -434,6 +458,7 @@ static bool read_wr_flag(struct endpoint_wr *wr, const char *word)
 
 struct wr_numbers {
 	uint64_t len, at, segs, lkey, raddr, rkey, imm, add, cmp, swap;
+	uint64_t ah, qpn, qkey, new_key, mr, addr, bytes, access;
 };
 
 static void read_wr_number(struct wr_numbers *n, const char *word, const char *number)
@@ -443,7 +468,9 @@ static void read_wr_number(struct wr_numbers *n, const char *word, const char *n
 		uint64_t *field;
 	} fields[] = {{"len", &n->len}, {"at", &n->at}, {"segs", &n->segs}, {"lkey", &n->lkey},
 		{"raddr", &n->raddr}, {"rkey", &n->rkey}, {"imm", &n->imm}, {"inv", &n->imm},
-		{"add", &n->add}, {"cmp", &n->cmp}, {"swap", &n->swap}};
+		{"add", &n->add}, {"cmp", &n->cmp}, {"swap", &n->swap}, {"ah", &n->ah},
+		{"qpn", &n->qpn}, {"qkey", &n->qkey}, {"key", &n->imm}, {"new", &n->new_key},
+		{"mr", &n->mr}, {"addr", &n->addr}, {"bytes", &n->bytes}, {"access", &n->access}};
 
 	for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++) {
 		if (number && strcmp(word, fields[i].word) == 0) {
@@ -463,7 +490,10 @@ static enum uroce_wr_opcode wr_opcode(const char *word)
 	} names[] = {{"WRITE", UROCE_WR_RDMA_WRITE}, {"WRITE_IMM", UROCE_WR_RDMA_WRITE_WITH_IMM},
 		{"SEND", UROCE_WR_SEND}, {"SEND_IMM", UROCE_WR_SEND_WITH_IMM},
 		{"SEND_INV", UROCE_WR_SEND_WITH_INV}, {"READ", UROCE_WR_RDMA_READ},
-		{"CAS", UROCE_WR_ATOMIC_CMP_AND_SWP}, {"FADD", UROCE_WR_ATOMIC_FETCH_AND_ADD}};
+		{"CAS", UROCE_WR_ATOMIC_CMP_AND_SWP}, {"FADD", UROCE_WR_ATOMIC_FETCH_AND_ADD},
+		{"LOCAL_INV", UROCE_WR_LOCAL_INV}, {"BIND", UROCE_WR_BIND_MW},
+		{"REG", UROCE_WR_REG_MR}, {"FLUSH", UROCE_WR_FLUSH},
+		{"ATOMIC_WRITE", UROCE_WR_ATOMIC_WRITE}};
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
 		if (word && strcmp(word, names[i].name) == 0)
@@ -490,6 +520,22 @@ static void cut_segments(struct endpoint_wr *wr, const struct wr_numbers *n)
 	}
 }
 
+/* What windows, fast regions, flushes and datagrams need; addresses are offsets in memory. */
+static void fill_rest(const struct drill *d, struct endpoint_wr *wr, const struct wr_numbers *n)
+{
+	bool flush = wr->opcode == UROCE_WR_FLUSH;
+
+	wr->ah = (uint32_t)n->ah;
+	wr->remote_qpn = (uint32_t)n->qpn;
+	wr->remote_qkey = (uint32_t)n->qkey;
+	wr->bytes = (uint32_t)(flush ? n->bytes : n->access);
+	wr->change = (struct uroce_mr_change){.new_key = (uint32_t)n->new_key,
+		.lkey = (uint32_t)(n->mr ? n->mr : d->ep.key),
+		.addr = (uintptr_t)d->ep.mem + n->addr,
+		.bytes = n->bytes,
+		.ptr = d->ep.mem + n->addr};
+}
+
 void post(struct drill *d, const char *format, ...)
 {
 	struct wr_numbers n = {.raddr = DRILL_RADDR, .rkey = DRILL_RKEY, .segs = 1};
@@ -504,7 +550,8 @@ void post(struct drill *d, const char *format, ...)
 	wr.opcode = wr_opcode(strtok_r(text, " ", &save));
 	word = strtok_r(NULL, " ", &save);
 	wr.wr_id = word ? strtoull(word, NULL, 0) : 0;
-	if (wr.opcode == UROCE_WR_ATOMIC_CMP_AND_SWP || wr.opcode == UROCE_WR_ATOMIC_FETCH_AND_ADD)
+	if (wr.opcode == UROCE_WR_ATOMIC_CMP_AND_SWP ||
+		wr.opcode == UROCE_WR_ATOMIC_FETCH_AND_ADD || wr.opcode == UROCE_WR_ATOMIC_WRITE)
 		n.len = 8;
 	while ((word = strtok_r(NULL, " ", &save)))
 		if (!read_wr_flag(&wr, word))
@@ -518,6 +565,7 @@ void post(struct drill *d, const char *format, ...)
 	wr.remote_addr = n.raddr;
 	wr.compare_add = wr.opcode == UROCE_WR_ATOMIC_CMP_AND_SWP ? n.cmp : n.add;
 	wr.swap = n.swap;
+	fill_rest(d, &wr, &n);
 	drill_expect_number(
 		d, __FILE__, __LINE__, "room to post", endpoint_post_send(&d->ep, &wr), true);
 }

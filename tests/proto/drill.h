@@ -74,7 +74,8 @@ void drill_restart_reset(struct drill *d, const struct endpoint_conf *conf);
  * then any of: psn +N, ack, se, len N (payload), fill N and at N (what the payload is), va N
  * (offset in the endpoint's memory), absva N, rkey N, dma N, swap_add N, compare N, ACK, credits N,
  * RNR N, NAK N, syndrome N, msn N, orig N, imm N, inv N, pad N, tver N, pkey N, qp N, src N, dst N,
- * ecn, badicrc, dirtypad, trail N, tos N, ttl N, sport N. Returns its bytes.
+ * ecn, badicrc, dirtypad, trail N, tos N, ttl N, sport N, dmac N, qkey N, sqpn N, type N and
+ * level N (of a FLUSH). Returns its bytes.
  */
 uint32_t drill_build_frame(const struct drill *d, const char *line, uint8_t *out);
 
@@ -112,9 +113,11 @@ void drill_inject_bytes(struct drill *d, const uint8_t *bytes, uint32_t n);
 	} while (0)
 
 /*
- * A work request: SEND, SEND_IMM, SEND_INV, WRITE, WRITE_IMM, READ, CAS or FADD, its wr_id, then
- * any of: len N, at N (local offset), segs N, lkey N, raddr N, rkey N, imm N, inv N, add N, cmp N,
- * swap N, fence, se, inline, signal.
+ * A work request: SEND, SEND_IMM, SEND_INV, WRITE, WRITE_IMM, READ, CAS, FADD, ATOMIC_WRITE, FLUSH,
+ * BIND, REG or LOCAL_INV, its wr_id, then any of: len N, at N (local offset), segs N, lkey N,
+ * raddr N, rkey N, imm N, inv N, add N, cmp N, swap N, fence, se, inline, signal; of datagrams ah
+ * N, qpn N, qkey N; of a FLUSH bytes N, imm N (its FETH); of the last three key N, new N, mr N (the
+ * region; otherwise all of memory), addr N (offset), bytes N, access N.
  */
 __attribute__((format(printf, 2, 3))) void post(struct drill *d, const char *format, ...);
 void post_recv(struct drill *d, uint64_t wr_id, size_t offset, uint32_t bytes);

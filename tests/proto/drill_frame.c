@@ -35,6 +35,7 @@ struct frame {
 	uint64_t swap_add, compare;
 	uint64_t syndrome, msn, orig, imm, inv;
 	uint64_t pad, tver, pkey, qp, src, dst, trail, tos, ttl, sport;
+	uint64_t qkey, sqpn, type, level, dmac;
 };
 
 /* Bytes being put one after the other. */
@@ -145,7 +146,8 @@ static bool read_field(struct frame *f, const char *word, int64_t number, const 
 		{"orig", &f->orig}, {"imm", &f->imm}, {"inv", &f->inv}, {"pad", &f->pad},
 		{"tver", &f->tver}, {"pkey", &f->pkey}, {"qp", &f->qp}, {"src", &f->src},
 		{"dst", &f->dst}, {"trail", &f->trail}, {"tos", &f->tos}, {"ttl", &f->ttl},
-		{"sport", &f->sport}, {"credits", &f->syndrome}};
+		{"sport", &f->sport}, {"credits", &f->syndrome}, {"qkey", &f->qkey},
+		{"sqpn", &f->sqpn}, {"type", &f->type}, {"level", &f->level}, {"dmac", &f->dmac}};
 
 	f->has_dma |= strcmp(word, "dma") == 0;
 	f->has_pad |= strcmp(word, "pad") == 0;
@@ -178,7 +180,11 @@ static struct frame read_line(const struct drill *d, const char *line)
 		.src = d->ep.conf.peer_ip,
 		.dst = d->ep.conf.ip,
 		.ttl = 64,
-		.sport = 0xc123};
+		.sport = 0xc123,
+		.qkey = d->ep.conf.qkey,
+		.sqpn = DRILL_PEER_QPN,
+		.type = 1,
+		.dmac = 0x020000000000u | (uint8_t)d->ep.conf.ip};
 	const char *at = line;
 	char word[WORD_BYTES];
 
@@ -222,7 +228,7 @@ static uint32_t icrc(const uint8_t *ip, size_t bytes)
 
 static void put_ethernet_to_udp(struct out *out, const struct drill *d, const struct frame *f)
 {
-	put(out, 0x020000000000u | (uint8_t)d->ep.conf.ip, 6);
+	put(out, f->dmac, 6);
 	put(out, 0x020000000000u | (uint8_t)d->ep.conf.peer_ip, 6);
 	put(out, 0x0800, 2);
 	put(out, 0x45, 1);
@@ -258,7 +264,9 @@ static void put_bth(struct out *out, const struct drill *d, const struct frame *
 static void put_extensions(struct out *out, const struct frame *f)
 {
 	if (f->headers.deth)
-		put(out, 0x0000000011111111u, 8);
+		put(out, f->qkey << 32 | f->sqpn, 8);
+	if (f->headers.feth)
+		put(out, f->level << 4 | f->type, 4);
 	if (f->headers.reth) {
 		put(out, f->va, 8);
 		put(out, f->rkey, 4);

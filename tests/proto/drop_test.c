@@ -193,7 +193,7 @@ static void cut_headers(struct drill *d)
 
 static void unknown_opcodes(struct drill *d)
 {
-	static const uint8_t opcodes[] = {0x15, 0x18, 0x1c, 0x1d, 0x1f, 0x2c, 0x40, 0x44, 0x60,
+	static const uint8_t opcodes[] = {0x15, 0x18, 0x1b, 0x1e, 0x1f, 0x2c, 0x40, 0x44, 0x60,
 		0x66, 0x80, 0x82, 0xa0, 0xa4, 0xe0, 0xff};
 
 	make_busy(d);
@@ -254,7 +254,7 @@ static void for_nobody(struct drill *d)
 	dropped(d, UROCE_DROP_QPN_UNKNOWN, "SEND_MIDDLE psn +2 ack len 256 qp 0");
 	dropped(d, UROCE_DROP_QPN_UNKNOWN, "SEND_MIDDLE psn +2 ack len 256 qp 0x800011");
 	dropped(d, UROCE_DROP_QPN_UNKNOWN, "UD_SEND_ONLY psn +2 len 8 qp 1");
-	dropped(d, UROCE_DROP_QPN_UNKNOWN, "UD_SEND_ONLY psn +2 len 8 qp 0xffffff");
+	dropped(d, UROCE_DROP_NOT_A_MEMBER, "UD_SEND_ONLY psn +2 len 8 qp 0xffffff");
 	dropped(d, UROCE_DROP_QPN_UNKNOWN, "ACKNOWLEDGE psn +2 ACK qp 0x10");
 	expect_number(d, d->ep.core.stray.qpn, 0x10);
 	expect_number(d, d->ep.core.stray.src_ip, d->ep.conf.peer_ip);
@@ -409,6 +409,58 @@ static void unplaced_answer(struct drill *d)
 	expect_ended(d);
 }
 
+static void datagrams(struct drill *d)
+{
+	struct endpoint_conf conf = drill_conf(d);
+
+	conf.caps.type = UROCE_QP_UD;
+	conf.qkey = 0x11111111;
+	drill_restart(d, &conf);
+	dropped(d, UROCE_DROP_NO_RECV, "UD_SEND_ONLY psn +0 len 8");
+	dropped(d, UROCE_DROP_QKEY, "UD_SEND_ONLY psn +0 len 8 qkey 0x11111112");
+	dropped(d, UROCE_DROP_DATAGRAM_LENGTH, "UD_SEND_ONLY psn +0 len 257");
+	dropped(d, UROCE_DROP_DATAGRAM_LENGTH, "UD_SEND_ONLY psn +0 len 256 pad 1");
+	dropped(d, UROCE_DROP_NOT_A_MEMBER, "UD_SEND_ONLY psn +0 len 8 qp 0xffffff");
+	dropped(d, UROCE_DROP_OPCODE_NOT_FOR_QP, "SEND_ONLY psn +0 len 8");
+	dropped(d, UROCE_DROP_OPCODE_NOT_FOR_QP, "UC_SEND_ONLY psn +0 len 8");
+	post_recv(d, 200, 0x1000, 47);
+	answered_drop(d, UROCE_DROP_RECV_TOO_SHORT, "UD_SEND_ONLY psn +0 len 8");
+	inject(d, "UD_SEND_ONLY psn +0 len 7");
+	expect_cqe(d, "recv 200 SUCCESS len 47 grh src 0x22");
+}
+
+static void datagram_into_bad_memory(struct drill *d)
+{
+	struct endpoint_conf conf = drill_conf(d);
+
+	conf.caps.type = UROCE_QP_UD;
+	drill_restart(d, &conf);
+	post_recv(d, 200, conf.mem_bytes - 40, 48);
+	answered_drop(d, UROCE_DROP_RECV_BAD, "UD_SEND_ONLY psn +0 len 8");
+	expect_cqe(d, "recv 200 LOC_PROT_ERR");
+	expect_ended(d);
+	expect_number(d, d->ep.qp->report.cause, UROCE_CAUSE_RECV_BAD);
+}
+
+static void broken_messages(struct drill *d)
+{
+	struct endpoint_conf conf = drill_conf(d);
+
+	conf.caps.type = UROCE_QP_UC;
+	drill_restart(d, &conf);
+	/* The first packet of all says that the peer is there. */
+	inject_dropped(d, UROCE_DROP_NO_RECV, "UC_SEND_ONLY psn +0 len 8");
+	dropped(d, UROCE_DROP_NO_RECV, "UC_SEND_ONLY psn +0 len 8");
+	dropped(d, UROCE_DROP_MESSAGE_BROKEN, "UC_SEND_MIDDLE psn +0 len 256");
+	dropped(d, UROCE_DROP_MESSAGE_BROKEN, "UC_RDMA_WRITE_LAST psn +0 len 256");
+	/* This begins a message, so its PSN counts. */
+	met[UROCE_DROP_MESSAGE_REFUSED] = true;
+	inject_dropped(d, UROCE_DROP_MESSAGE_REFUSED, "UC_RDMA_WRITE_ONLY psn +0 rkey 0x666 len 8");
+	expect_memory(d, 0, 8, 0, 0);
+	dropped(d, UROCE_DROP_OPCODE_NOT_FOR_QP, "SEND_ONLY psn +0 len 8");
+	dropped(d, UROCE_DROP_OPCODE_NOT_FOR_QP, "ACKNOWLEDGE psn +0 ACK");
+}
+
 /* Must be the last: each reason that there is was met by one of the tests before. */
 static void every_reason(struct drill *d)
 {
@@ -440,6 +492,10 @@ int main(void)
 		{"a gap in answers changes no memory", gap_in_answers},
 		{"a bad answer changes no memory", bad_answer},
 		{"an answer without a place changes no memory", unplaced_answer},
+		{"datagrams that cannot be taken change nothing", datagrams},
+		{"a datagram into memory that is not registered ends the queue pair",
+			datagram_into_bad_memory},
+		{"UC messages that are not whole or not allowed change nothing", broken_messages},
 		{"every drop reason can happen", every_reason},
 	};
 

@@ -335,6 +335,8 @@ static void values_to_rts(struct drill *d)
 		struct uroce_qp_attr attr = good_attr(d, UROCE_QP_RTS);
 
 		attr.access = 1u << bit;
+		if (attr.access == UROCE_ACCESS_FLUSH_GLOBAL)
+			continue;
 		refused(d, &attr, A(STATE) | A(ACCESS_FLAGS));
 	}
 }

@@ -2,11 +2,13 @@
 /*
  * Every way to lose any of the first twelve packets of an exchange of two messages.
  *
- * 4096 masks for each operation, at two start PSNs, with single-packet and multi-packet messages:
- * whatever is lost, every byte arrives, every work request completes once and in order, and an
- * atomic is executed once. Eight lost packets can be eight tries of the same one: with seven
- * retries the connection may then end, in order and with the right status, and nothing is done
- * twice.
+ * 4096 masks for each operation, at the wrap, at the half of the circle and elsewhere, with
+ * single-packet and multi-packet messages: whatever is lost, every byte arrives, every work request
+ * completes once and in order, and an atomic is executed once. Eight lost packets can be eight
+ * tries of the same one: with seven retries the connection may then end, in order and with the
+ * right status, and nothing is done twice.
+ *
+ * MASK_BITS=16 in the environment takes the first sixteen packets.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +17,8 @@
 #include "sim.h"
 
 enum {
-	MASK_BITS = 12,
+	MASK_BITS_DEFAULT = 12,
+	MASK_BITS_MAX = 24,
 	AREA = 4096, /* local memory: [0, AREA) out, [AREA, 2 AREA) in */
 	MESSAGES = 2,
 	RETRIES = 7,
@@ -25,7 +28,22 @@ enum {
 static void fill(uint8_t *p, size_t bytes, uint32_t salt)
 {
 	for (size_t i = 0; i < bytes; i++)
-		p[i] = (uint8_t)(i * 7 + (i >> 8) * 13 + salt);
+		p[i] = (uint8_t)((i * 7 + (i >> 8) * 13 + salt) % 255 + 1);
+}
+
+static bool is_atomic(enum uroce_wr_opcode opcode)
+{
+	return opcode == UROCE_WR_ATOMIC_FETCH_AND_ADD || opcode == UROCE_WR_ATOMIC_CMP_AND_SWP;
+}
+
+static bool has_imm(enum uroce_wr_opcode opcode)
+{
+	return opcode == UROCE_WR_SEND_WITH_IMM || opcode == UROCE_WR_RDMA_WRITE_WITH_IMM;
+}
+
+static bool takes_receive(enum uroce_wr_opcode opcode)
+{
+	return opcode == UROCE_WR_SEND || has_imm(opcode);
 }
 
 static struct endpoint_wr wr_of(
@@ -41,7 +59,7 @@ static struct endpoint_wr wr_of(
 	wr.segs[0].offset = (fetches ? AREA : 0) + (size_t)i * bytes;
 	wr.segs[0].bytes = bytes;
 	wr.remote_addr = (uintptr_t)(sim->ep[1].mem + (fetches ? 0 : AREA) + (size_t)i * bytes);
-	if (opcode == UROCE_WR_ATOMIC_FETCH_AND_ADD || opcode == UROCE_WR_ATOMIC_CMP_AND_SWP) {
+	if (is_atomic(opcode)) {
 		wr.segs[0].offset = AREA + (size_t)i * 8;
 		wr.segs[0].bytes = 8;
 		wr.remote_addr = (uintptr_t)(sim->ep[1].mem + AREA);
@@ -66,46 +84,93 @@ static bool is_ordered_failure(const struct uroce_cqe *cqes, uint32_t n)
 	return n == MESSAGES;
 }
 
-/* What went wrong, or NULL. */
-static const char *check(
-	struct sim *sim, enum uroce_wr_opcode opcode, uint32_t bytes, uint64_t mask)
+/* The words of two atomics, 5 at first and 1 more with each. */
+static const char *check_atomics(struct sim *sim)
 {
-	struct uroce_cqe cqes[8];
-	uint32_t n = endpoint_poll(&sim->ep[0], cqes, 8);
-	bool receives = opcode == UROCE_WR_SEND || opcode == UROCE_WR_RDMA_WRITE_WITH_IMM;
-	uint64_t word, want;
+	uint64_t word;
 
-	if (n != MESSAGES)
-		return "not every send completed once";
-	if (cqes[n - 1].status != UROCE_STATUS_SUCCESS && __builtin_popcountll(mask) > RETRIES)
-		return is_ordered_failure(cqes, n) ? NULL : "did not fail in order";
-	for (uint32_t i = 0; i < n; i++)
-		if (cqes[i].wr_id != 100 + i || cqes[i].status != UROCE_STATUS_SUCCESS)
-			return "sends did not complete in order with success";
-	n = endpoint_poll(&sim->ep[1], cqes, 8);
-	if (n != (receives ? MESSAGES : 0u))
-		return "not every receive completed once";
-	for (uint32_t i = 0; i < n; i++)
-		if (cqes[i].wr_id != 200 + i || cqes[i].status != UROCE_STATUS_SUCCESS ||
-			cqes[i].bytes != bytes)
-			return "receives did not complete in order with success";
-	if (opcode == UROCE_WR_RDMA_READ)
-		return memcmp(sim->ep[0].mem + AREA, sim->ep[1].mem, (size_t)MESSAGES * bytes)
-			? "read the wrong bytes"
-			: NULL;
-	if (opcode != UROCE_WR_ATOMIC_FETCH_AND_ADD && opcode != UROCE_WR_ATOMIC_CMP_AND_SWP)
-		return memcmp(sim->ep[1].mem + AREA, sim->ep[0].mem, (size_t)MESSAGES * bytes)
-			? "wrote the wrong bytes"
-			: NULL;
 	memcpy(&word, sim->ep[1].mem + AREA, 8);
-	want = 5 + MESSAGES;
-	if (word != want)
+	if (word != 5 + MESSAGES)
 		return "an atomic was not executed exactly once";
 	for (uint64_t i = 0; i < MESSAGES; i++) {
 		memcpy(&word, sim->ep[0].mem + AREA + i * 8, 8);
 		if (word != 5 + i)
 			return "an atomic returned the wrong value";
 	}
+	return NULL;
+}
+
+/* After retries ran out with `done` complete: no more than the two, and no byte from elsewhere. */
+static const char *check_broken(
+	struct sim *sim, enum uroce_wr_opcode opcode, uint32_t bytes, uint32_t done)
+{
+	bool reads = opcode == UROCE_WR_RDMA_READ;
+	const uint8_t *from = sim->ep[reads ? 1 : 0].mem, *to = sim->ep[reads ? 0 : 1].mem + AREA;
+	uint64_t word;
+
+	if (is_atomic(opcode)) {
+		memcpy(&word, to, 8);
+		return word < 5 + done || word > 5 + MESSAGES ? "atomics were executed at will"
+							      : NULL;
+	}
+	if (memcmp(to, from, (size_t)done * bytes) != 0)
+		return "what was complete is not there";
+	for (size_t i = 0; i < (size_t)MESSAGES * bytes; i++)
+		if (to[i] != from[i] && to[i] != 0)
+			return "a byte is neither old nor new";
+	return NULL;
+}
+
+static const char *check_receives(
+	struct sim *sim, enum uroce_wr_opcode opcode, uint32_t bytes, uint32_t wanted)
+{
+	struct uroce_cqe cqes[8];
+	uint32_t n = endpoint_poll(&sim->ep[1], cqes, 8);
+
+	if (n != wanted)
+		return "not every receive completed once";
+	for (uint32_t i = 0; i < n; i++) {
+		bool imm = cqes[i].flags & UROCE_WC_WITH_IMM;
+
+		if (cqes[i].wr_id != 200 + i || cqes[i].status != UROCE_STATUS_SUCCESS ||
+			cqes[i].bytes != bytes)
+			return "receives did not complete in order with success";
+		if (imm != has_imm(opcode) || (imm && cqes[i].imm != 77 + i))
+			return "a receive has the wrong immediate value";
+	}
+	return NULL;
+}
+
+/* What went wrong, or NULL. */
+static const char *check(
+	struct sim *sim, enum uroce_wr_opcode opcode, uint32_t bytes, uint64_t mask)
+{
+	bool reads = opcode == UROCE_WR_RDMA_READ;
+	const uint8_t *from = sim->ep[reads ? 1 : 0].mem, *to = sim->ep[reads ? 0 : 1].mem + AREA;
+	struct uroce_cqe cqes[8];
+	uint32_t n = endpoint_poll(&sim->ep[0], cqes, 8), done = 0;
+	const char *wrong;
+
+	if (n != MESSAGES)
+		return "not every send completed once";
+	while (done < n && cqes[done].status == UROCE_STATUS_SUCCESS &&
+		cqes[done].wr_id == 100 + done)
+		done++;
+	if (done < n && __builtin_popcountll(mask) > RETRIES)
+		return is_ordered_failure(cqes, n) ? check_broken(sim, opcode, bytes, done)
+						   : "did not fail in order";
+	if (done < n)
+		return "sends did not complete in order with success";
+	wrong = check_receives(sim, opcode, bytes, takes_receive(opcode) ? MESSAGES : 0);
+	if (wrong)
+		return wrong;
+	if (is_atomic(opcode))
+		return check_atomics(sim);
+	if (memcmp(to, from, (size_t)MESSAGES * bytes) != 0)
+		return "the wrong bytes";
+	for (size_t i = (size_t)MESSAGES * bytes; i < AREA; i++)
+		if (to[i] != 0)
+			return "bytes behind the messages";
 	return NULL;
 }
 
@@ -122,9 +187,11 @@ static const char *exchange(
 	a.cqes = b.cqes = 16;
 	a.mem_bytes = b.mem_bytes = 2 * AREA;
 	sim_init(sim, &link, &a, &b);
+	/* No byte of what is sent is 0, as all is where it goes. */
 	fill(sim->ep[0].mem, AREA, 1);
 	fill(sim->ep[1].mem, AREA, 2);
-	memcpy(sim->ep[1].mem + AREA, &five, 8);
+	if (is_atomic(opcode))
+		memcpy(sim->ep[1].mem + AREA, &five, 8);
 	for (uint32_t i = 0; i < MESSAGES; i++) {
 		struct endpoint_wr wr = wr_of(sim, opcode, i, bytes);
 
@@ -141,14 +208,23 @@ static const char *exchange(
 	return wrong;
 }
 
+static uint32_t mask_bits(void)
+{
+	const char *text = getenv("MASK_BITS");
+	unsigned long bits = text ? strtoul(text, NULL, 10) : MASK_BITS_DEFAULT;
+
+	return bits < MASK_BITS_MAX ? (uint32_t)bits : MASK_BITS_MAX;
+}
+
 static void all_masks(enum uroce_wr_opcode opcode, uint32_t bytes)
 {
-	static const uint32_t psns[] = {0x000010, 0xfffffe};
+	static const uint32_t psns[] = {0x000010, 0xfffffe, 0x7fffff};
 	struct sim *sim = malloc(sizeof(*sim));
+	const uint64_t masks = 1ull << mask_bits();
 	uint32_t failures = 0;
 
-	for (size_t p = 0; p < 2; p++) {
-		for (uint64_t mask = 0; mask < 1u << MASK_BITS; mask++) {
+	for (size_t p = 0; p < sizeof(psns) / sizeof(psns[0]); p++) {
+		for (uint64_t mask = 0; mask < masks; mask++) {
 			const char *wrong = exchange(sim, opcode, bytes, mask, psns[p]);
 
 			if (wrong && failures++ < 3) {
@@ -176,12 +252,32 @@ static void sends_of_three_packets(void)
 	all_masks(UROCE_WR_SEND, 600);
 }
 
+static void sends_with_immediate_of_one_packet(void)
+{
+	all_masks(UROCE_WR_SEND_WITH_IMM, 100);
+}
+
+static void sends_with_immediate_of_three_packets(void)
+{
+	all_masks(UROCE_WR_SEND_WITH_IMM, 600);
+}
+
+static void writes_of_one_packet(void)
+{
+	all_masks(UROCE_WR_RDMA_WRITE, 100);
+}
+
 static void writes_of_three_packets(void)
 {
 	all_masks(UROCE_WR_RDMA_WRITE, 600);
 }
 
-static void writes_with_immediate(void)
+static void writes_with_immediate_of_one_packet(void)
+{
+	all_masks(UROCE_WR_RDMA_WRITE_WITH_IMM, 100);
+}
+
+static void writes_with_immediate_of_two_packets(void)
 {
 	all_masks(UROCE_WR_RDMA_WRITE_WITH_IMM, 300);
 }
@@ -211,8 +307,16 @@ int main(void)
 	static const struct unit_case cases[] = {
 		{"two SENDs of one packet survive every loss mask", sends_of_one_packet},
 		{"two SENDs of three packets survive every loss mask", sends_of_three_packets},
+		{"two SENDs with immediate of one packet survive every loss mask",
+			sends_with_immediate_of_one_packet},
+		{"two SENDs with immediate of three packets survive every loss mask",
+			sends_with_immediate_of_three_packets},
+		{"two WRITEs of one packet survive every loss mask", writes_of_one_packet},
 		{"two WRITEs of three packets survive every loss mask", writes_of_three_packets},
-		{"two WRITEs with immediate survive every loss mask", writes_with_immediate},
+		{"two WRITEs with immediate of one packet survive every loss mask",
+			writes_with_immediate_of_one_packet},
+		{"two WRITEs with immediate of two packets survive every loss mask",
+			writes_with_immediate_of_two_packets},
 		{"two READs of one packet survive every loss mask", reads_of_one_packet},
 		{"two READs of three packets survive every loss mask", reads_of_three_packets},
 		{"two FETCH-AND-ADDs survive every loss mask", fetch_and_adds},

@@ -22,6 +22,8 @@ enum {
 	ENDPOINT_EVENTS = 256,
 	ENDPOINT_TRACE = 1024,
 	ENDPOINT_FRAME_BYTES = 8192,
+	ENDPOINT_AHS = 4,
+	ENDPOINT_AH = 0x11, /* number of the address handle of the peer */
 };
 
 struct endpoint_conf {
@@ -36,7 +38,9 @@ struct endpoint_conf {
 	struct uroce_qp_caps caps;
 	struct uroce_qp_attr attr; /* timeout, retry_cnt, rnr_retry, min_rnr_timer, rd_atomic */
 	uint32_t access;
-	uint32_t cqes; /* 0: ENDPOINT_CQES */
+	uint32_t qkey;	 /* UD */
+	uint32_t srq_wr; /* 0: receives of its own; else a shared queue for so many */
+	uint32_t cqes;	 /* 0: ENDPOINT_CQES */
 	bool signal_all;
 };
 
@@ -51,8 +55,11 @@ struct endpoint {
 	struct uroce_core_event events[ENDPOINT_EVENTS];
 	struct uroce_trace_event trace[ENDPOINT_TRACE];
 	struct uroce_path path;
+	struct uroce_ah_slot ahs[ENDPOINT_AHS];
 	struct uroce_cq *cq;
+	struct uroce_srq *srq;
 	struct uroce_qp *qp;
+	struct uroce_mr_area area;
 	uint8_t *mem; /* registered with every right, at its own address */
 	uint32_t key;
 };
@@ -63,6 +70,13 @@ struct endpoint_conf endpoint_defaults(uint32_t id, uint32_t peer_id);
 /* In RESET; nothing connected. */
 void endpoint_init(struct endpoint *ep, const struct endpoint_conf *conf);
 void endpoint_fini(struct endpoint *ep);
+
+/* The attributes that each step to RTS takes, by type. */
+struct endpoint_steps {
+	uint32_t init, rtr, rts;
+};
+
+struct endpoint_steps endpoint_steps_of(enum uroce_qp_type type);
 
 /* INIT, RTR and RTS towards peer_qpn. */
 void endpoint_connect(struct endpoint *ep, uint32_t peer_qpn);
@@ -84,15 +98,37 @@ struct endpoint_wr {
 	uint32_t rkey;
 	uint64_t compare_add;
 	uint64_t swap;
+	/* datagrams */
+	uint32_t ah;
+	uint32_t remote_qpn;
+	uint32_t remote_qkey;
+	/* FLUSH: bytes, with imm its FETH; BIND_MW and REG_MR: rights, with imm the key */
+	uint32_t bytes;
+	struct uroce_mr_change change; /* new_key, lkey, addr, bytes, ptr */
 };
 
 /* Posts and rings; false when the queue is full. */
 bool endpoint_post_send(struct endpoint *ep, const struct endpoint_wr *wr);
 bool endpoint_post_recv(struct endpoint *ep, uint64_t wr_id, size_t offset, uint32_t bytes);
+/* The same for any queue pair of any core: offsets are into mem, whose key is key. */
+struct endpoint_to {
+	struct uroce_core *core;
+	struct uroce_qp *qp;
+	uint8_t *mem;
+	uint32_t key;
+};
+bool endpoint_post_send_to(const struct endpoint_to *to, const struct endpoint_wr *wr);
+bool endpoint_post_recv_to(
+	const struct endpoint_to *to, uint64_t wr_id, size_t offset, uint32_t bytes);
+
 uint32_t endpoint_poll(struct endpoint *ep, struct uroce_cqe *cqes, uint32_t n);
 
 /* A region of its own inside ep->mem. */
 uint32_t endpoint_register(struct endpoint *ep, size_t offset, size_t bytes, uint32_t access);
+
+/* The slot of a window or of a fast region over all of ep->mem; its key, under which nothing is
+ * found yet. */
+uint32_t endpoint_slot(struct endpoint *ep, enum uroce_mr_kind kind);
 
 /* received == accepted + handed over + sum of drops. */
 bool endpoint_counts_add_up(const struct endpoint *ep);

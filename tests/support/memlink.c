@@ -97,16 +97,19 @@ void memlink_fini(struct memlink *a, struct memlink *b)
 	free(b->memory);
 }
 
-struct uroce_device *memlink_open(struct memlink *link, unsigned int id)
+struct uroce_device *memlink_open(
+	struct memlink *link, unsigned int id, const struct uroce_device_conf *given)
 {
+	struct uroce_device_conf conf = given ? *given : (struct uroce_device_conf){0};
 	const uint8_t mac[6] = {2, 0, 0, 0, 0, (uint8_t)id};
 	struct uroce_device *dev;
 	void *links[] = {link};
 	char addr[32];
 
 	snprintf(addr, sizeof(addr), "192.0.2.%u/24", id);
-	if (uroce_device_open_link(&(struct uroce_device_conf){.addr = addr, .max_qps = 64}, mac,
-		    4096, &memlink_ops, links, &dev) != 0)
+	conf.addr = addr;
+	conf.max_qps = 64;
+	if (uroce_device_open_link(&conf, mac, 4096, &memlink_ops, links, &dev) != 0)
 		abort();
 	return dev;
 }

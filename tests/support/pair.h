@@ -8,7 +8,8 @@
 #include "memlink.h"
 
 enum {
-	PAIR_MEM_BYTES = 1 << 20
+	PAIR_MEM_BYTES = 1 << 20,
+	PAIR_QKEY = 0x1234
 };
 
 struct pair_side {
@@ -28,6 +29,9 @@ struct pair {
 
 /* conf: queue pairs on both sides (completion queues are filled in). NULL: defaults. */
 void pair_init(struct pair *pair, const struct uroce_qp_conf *conf);
+/* The same on devices with what dev_conf says; UD queue pairs are opened, not connected. */
+void pair_init_on(struct pair *pair, const struct uroce_device_conf *dev_conf,
+	const struct uroce_qp_conf *conf);
 void pair_fini(struct pair *pair);
 
 /* One turn of both workers. */

@@ -98,7 +98,7 @@ static uint8_t *begin(struct uroce_bth bth)
 
 static void finish(uint8_t *end, uint32_t payload_bytes)
 {
-	uroce_build_finish(&core, &qp, &slot, end, payload_bytes);
+	uroce_build_finish(&core, &slot, end, payload_bytes);
 }
 
 static uint8_t *append(uint8_t *p, const void *bytes, size_t n)

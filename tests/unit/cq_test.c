@@ -6,6 +6,7 @@
  */
 #include "cq.h"
 
+#include <errno.h>
 #include <string.h>
 
 #include "cunit_run.h"
@@ -389,6 +390,34 @@ static void purging_does_not_touch_what_was_polled_or_comes_later(void)
 	stop();
 }
 
+static void a_moved_ring_keeps_what_waits_in_it(void)
+{
+	static const uint32_t sizes[] = {3, 4, 5, 64, 7, 3};
+	void *old = NULL;
+	uint64_t in = 0, out = 0;
+
+	start(8, 2);
+	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+		size_t bytes = (uroce_cq_ring_bytes(sizes[i]) + 63) / 64 * 64;
+		void *entries = aligned_alloc(UROCE_CACHE_LINE_BYTES, bytes);
+
+		CU_ASSERT_PTR_NOT_NULL_FATAL(entries);
+		while (in - out < 3)
+			CU_ASSERT_TRUE(push(1, in++));
+		CU_ASSERT_EQUAL(uroce_cq_move_ring(cq, 1, entries, 2), -EINVAL);
+		CU_ASSERT_EQUAL(uroce_cq_move_ring(cq, 1, entries, sizes[i]), 0);
+		free(old);
+		old = entries;
+		while (in - out < sizes[i])
+			CU_ASSERT_TRUE(push(1, in++));
+		CU_ASSERT_FALSE(push(1, in));
+		while (in - out > 2)
+			CU_ASSERT_EQUAL(pop_one(), out++);
+	}
+	free(old);
+	stop();
+}
+
 static void random_use_loses_and_invents_nothing(void)
 {
 	uint64_t seed = 77, in[3] = {0, 0, 0}, out[3] = {0, 0, 0};
@@ -450,6 +479,7 @@ int main(void)
 			purged_completions_leave_room_once_they_are_passed_over},
 		{"Purging does not touch what was polled or comes later",
 			purging_does_not_touch_what_was_polled_or_comes_later},
+		{"a moved ring keeps what waits in it", a_moved_ring_keeps_what_waits_in_it},
 		{"Random use loses and invents nothing", random_use_loses_and_invents_nothing},
 	};
 

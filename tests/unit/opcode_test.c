@@ -13,8 +13,8 @@
 
 /*
  * Place: F first, M middle, L last, O only. Direction: q request, s response. Headers by letter:
- * d DETH, r RETH, a AtomicETH, e AETH, k AtomicAckETH, i ImmDt, v IETH. Then the bytes of BTH
- * and headers, and whether a receive is taken at this packet.
+ * d DETH, r RETH, a AtomicETH, e AETH, k AtomicAckETH, i ImmDt, v IETH, f FETH. Then the bytes of
+ * BTH and headers, and whether a receive is taken at this packet.
  */
 struct line {
 	int number;
@@ -58,6 +58,8 @@ static const struct line lines[] = {
 	{20,  "RC_FETCH_ADD",                      RC, UROCE_OP_FETCH_ADD,     'O', 'q', "a",  40, false},
 	{22,  "RC_SEND_LAST_WITH_INVALIDATE",      RC, UROCE_OP_SEND,          'L', 'q', "v",  16, false},
 	{23,  "RC_SEND_ONLY_WITH_INVALIDATE",      RC, UROCE_OP_SEND,          'O', 'q', "v",  16, true},
+	{28,  "RC_FLUSH",                          RC, UROCE_OP_FLUSH,         'O', 'q', "fr", 32, false},
+	{29,  "RC_ATOMIC_WRITE",                   RC, UROCE_OP_ATOMIC_WRITE,  'O', 'q', "r",  28, false},
 	{32,  "UC_SEND_FIRST",                     UC, UROCE_OP_SEND,          'F', 'q', "",   12, true},
 	{33,  "UC_SEND_MIDDLE",                    UC, UROCE_OP_SEND,          'M', 'q', "",   12, false},
 	{34,  "UC_SEND_LAST",                      UC, UROCE_OP_SEND,          'L', 'q', "",   12, false},
@@ -131,6 +133,7 @@ static void each_opcode_has_its_headers_and_no_other(void)
 		CU_ASSERT_EQUAL(row->atomicacketh, has(&lines[i], 'k'));
 		CU_ASSERT_EQUAL(row->immdt, has(&lines[i], 'i'));
 		CU_ASSERT_EQUAL(row->ieth, has(&lines[i], 'v'));
+		CU_ASSERT_EQUAL(row->feth, has(&lines[i], 'f'));
 		CU_ASSERT_EQUAL(row->header_bytes, lines[i].header_bytes);
 	}
 }
@@ -158,7 +161,7 @@ static void all_other_numbers_have_an_empty_row(void)
 		CU_ASSERT_FALSE(row->first || row->last || row->request || row->response);
 		CU_ASSERT_FALSE(row->takes_receive);
 		CU_ASSERT_FALSE(row->deth || row->reth || row->atomiceth || row->aeth ||
-			row->atomicacketh || row->immdt || row->ieth);
+			row->atomicacketh || row->immdt || row->ieth || row->feth);
 	}
 	CU_ASSERT_EQUAL(empty, 256 - NUM_LINES);
 }

@@ -14,6 +14,7 @@
 #include "qp.h"
 
 static const struct uroce_qp_caps smallest = {
+	.type = UROCE_QP_RC,
 	.max_send_wr = 1,
 	.max_recv_wr = 1,
 	.max_send_sge = 1,
@@ -24,6 +25,7 @@ static const struct uroce_qp_caps smallest = {
 };
 
 static const struct uroce_qp_caps largest = {
+	.type = UROCE_QP_RC,
 	.max_send_wr = 32768,
 	.max_recv_wr = 32768,
 	.max_send_sge = 32,

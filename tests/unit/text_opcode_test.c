@@ -37,6 +37,8 @@ static const struct opcode_fact opcode_facts[] = {
 	{0x14, "RC_FETCH_ADD", 28, false},
 	{0x16, "RC_SEND_LAST_WITH_INVALIDATE", 4, true},
 	{0x17, "RC_SEND_ONLY_WITH_INVALIDATE", 4, true},
+	{0x1c, "RC_FLUSH", 20, false},
+	{0x1d, "RC_ATOMIC_WRITE", 16, true},
 	{0x20, "UC_SEND_FIRST", 0, true},
 	{0x21, "UC_SEND_MIDDLE", 0, true},
 	{0x22, "UC_SEND_LAST", 0, true},
@@ -62,7 +64,7 @@ static const struct opcode_fact *find_fact(uint8_t opcode)
 	return NULL;
 }
 
-/* Named by the standard, headers not decoded: RD, XRC and two operations of a later annex. */
+/* Named by the standard, headers not decoded: RD and XRC. */
 static bool named_only(unsigned int opcode)
 {
 	unsigned int operation = opcode & 0x1f;
@@ -71,7 +73,7 @@ static bool named_only(unsigned int opcode)
 		return operation <= 0x14;
 	if (opcode >> 5 == 5)
 		return operation <= 0x17 && operation != 0x15;
-	return opcode == 0x1c || opcode == 0x1d;
+	return false;
 }
 
 static void check_opcode(uint8_t opcode, const struct uroce_text_packet *packet, uint32_t body)

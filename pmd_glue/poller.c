@@ -7,11 +7,12 @@
  * only as far as those have room, so nothing built is ever lost here; and nothing spins: a port
  * that takes nothing for a while loses the frame at the head, as a wire would.
  */
-#include "poll.h"
+#include "poller.h"
 
 #include <string.h>
 
 #include <rte_ethdev.h>
+#include <rte_pause.h>
 
 #include "mbuf.h"
 
@@ -171,6 +172,30 @@ static bool is_to_self(const struct uroce_poller *poller, const uint8_t *frame)
 	return memcmp(frame + UROCE_ETH_DMAC, poller->port->mac, sizeof(poller->port->mac)) == 0;
 }
 
+/* Whether queue pairs of this device may be members of the group that the frame goes to. */
+static bool is_to_own_group(const struct uroce_core *core, const uint8_t *frame)
+{
+	uint32_t dst = uroce_load_be32(frame + UROCE_ETH_BYTES + UROCE_IPV4_DST);
+
+	for (uint32_t i = 0; i < core->conf.local.num_groups; i++)
+		if (core->conf.local.groups[i].addr == dst)
+			return true;
+	return false;
+}
+
+/* Members on this side of the wire get a copy. */
+static void loop_copy(struct uroce_poller *poller, const struct rte_mbuf *mbuf)
+{
+	struct rte_mbuf *copy = uroce_mbuf_linear_copy(mbuf, poller->port->pool);
+
+	if (!copy) {
+		count(poller, rx_no_buffer, 1);
+		return;
+	}
+	count(poller, looped, 1);
+	poller->looped[poller->num_looped++] = copy;
+}
+
 uint32_t uroce_poller_tx(struct uroce_poller *poller, struct uroce_core *core, uint64_t now_ns,
 	struct rte_mbuf **mbufs, uint32_t n)
 {
@@ -196,9 +221,11 @@ uint32_t uroce_poller_tx(struct uroce_poller *poller, struct uroce_core *core, u
 		if (is_to_self(poller, slots[i].data)) {
 			count(poller, looped, 1);
 			poller->looped[poller->num_looped++] = mbuf;
-		} else {
-			mbufs[out++] = mbuf;
+			continue;
 		}
+		if (core->conf.local.num_groups > 0 && is_to_own_group(core, slots[i].data))
+			loop_copy(poller, mbuf);
+		mbufs[out++] = mbuf;
 	}
 	return out;
 }
@@ -247,4 +274,36 @@ uint32_t uroce_poller_turn(struct uroce_poller *poller, struct uroce_core *core,
 	poller->num_pending += uroce_poller_tx(poller, core, now_ns,
 		poller->pending + poller->num_pending, UROCE_BURST - poller->num_pending);
 	return moved + flush_pending(poller, now_ns);
+}
+
+/* ---- idle ---- */
+
+void uroce_poller_pause(void)
+{
+	rte_pause();
+}
+
+bool uroce_poller_holds_frames(const struct uroce_poller *poller)
+{
+	return poller->num_looped > 0 || poller->num_pending > 0 ||
+		uroce_steer_count(poller->steer, poller->queue) > 0;
+}
+
+int uroce_poller_listen(struct uroce_poller *poller)
+{
+	uint16_t id = poller->port->id;
+
+	if (!poller->port->rx_interrupts || rte_eth_dev_rx_intr_enable(id, poller->queue) != 0)
+		return -1;
+	/* A frame that came just before makes no interrupt. Drivers that cannot count say so. */
+	if (rte_eth_rx_queue_count(id, poller->queue) > 0) {
+		rte_eth_dev_rx_intr_disable(id, poller->queue);
+		return -1;
+	}
+	return rte_eth_dev_rx_intr_ctl_q_get_fd(id, poller->queue);
+}
+
+void uroce_poller_listen_end(struct uroce_poller *poller)
+{
+	rte_eth_dev_rx_intr_disable(poller->port->id, poller->queue);
 }

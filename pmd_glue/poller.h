@@ -5,8 +5,8 @@
  * Used by one thread, the core's. uroce_poller_turn is the whole of it when uroce owns the port;
  * a host that owns the port calls uroce_poller_rx and uroce_poller_tx with bursts of its own.
  */
-#ifndef UROCE_GLUE_POLL_H
-#define UROCE_GLUE_POLL_H
+#ifndef UROCE_GLUE_POLLER_H
+#define UROCE_GLUE_POLLER_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -73,5 +73,18 @@ uint32_t uroce_poller_tx(struct uroce_poller *poller, struct uroce_core *core, u
 /* Delivers what was looped or handed over since. Returns how many frames. */
 uint32_t uroce_poller_rx_inner(
 	struct uroce_poller *poller, struct uroce_core *core, uint64_t now_ns);
+
+/* For a thread that has nothing to do but to look again. */
+void uroce_poller_pause(void);
+
+/* Whether frames wait inside: looped, handed over by others, or not taken by the port yet. */
+bool uroce_poller_holds_frames(const struct uroce_poller *poller);
+
+/*
+ * The thread is about to sleep: a descriptor that is readable when the port has frames, or -1 when
+ * it cannot tell, or has some already. uroce_poller_listen_end takes it back.
+ */
+int uroce_poller_listen(struct uroce_poller *poller);
+void uroce_poller_listen_end(struct uroce_poller *poller);
 
 #endif

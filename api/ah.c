@@ -1,0 +1,332 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Address handles and multicast groups.
+ *
+ * A handle is a number that every worker knows with a path of its own, so that a queue pair of any
+ * worker may use it, and a work request can name it without a pointer. Its number is new each time:
+ * one that was destroyed is found by nobody. A group is known to all workers, which hand its frames
+ * to the one whose queue pairs are members.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "device.h"
+
+enum {
+	HOP_LIMIT_DEFAULT = 64,
+	IN_USE = (int)0x80000000,
+	NUMBER_MASK = 0x7fffffff,
+};
+
+/* ---- numbers ---- */
+
+/* A number in a free slot, or 0. The lock is held. */
+static uint32_t take_number(struct uroce_device *dev)
+{
+	uint32_t slots = uroce_ring_round_up(dev->conf.max_ahs);
+
+	for (uint32_t i = 0; i < dev->conf.max_ahs; i++) {
+		uint32_t number = dev->ah_numbers[i];
+
+		if (number & (uint32_t)IN_USE)
+			continue;
+		number = number ? (number + slots) & NUMBER_MASK : slots + i;
+		/* Around once in 2^31: never 0, and always of its slot. */
+		if (number < slots)
+			number += slots;
+		dev->ah_numbers[i] = number | (uint32_t)IN_USE;
+		return number;
+	}
+	return 0;
+}
+
+static void give_number(struct uroce_device *dev, uint32_t number)
+{
+	uint32_t slots = uroce_ring_round_up(dev->conf.max_ahs);
+
+	dev->ah_numbers[number & (slots - 1)] = number;
+}
+
+/* ---- handles ---- */
+
+static void release_paths(struct uroce_ah *ah)
+{
+	struct uroce_device *dev = ah->pd->dev;
+
+	pthread_mutex_lock(&dev->lock);
+	for (unsigned int i = 0; i < dev->num_workers; i++)
+		uroce_path_release(ah->paths[i]);
+	give_number(dev, ah->number);
+	ah->pd->users--;
+	pthread_mutex_unlock(&dev->lock);
+	free(ah);
+}
+
+/* Number, paths and domain of a new handle, under the lock. */
+static int take_paths(struct uroce_ah *ah, uint32_t ip)
+{
+	struct uroce_device *dev = ah->pd->dev;
+	const struct uroce_ah_conf *conf = &ah->conf;
+	int err = uroce_path_learn(dev, ip, conf->mac);
+
+	if (err)
+		return err;
+	ah->number = take_number(dev);
+	if (ah->number == 0)
+		return -ENOMEM;
+	for (unsigned int i = 0; i < dev->num_workers; i++) {
+		ah->paths[i] =
+			uroce_path_take(&dev->workers[i], ip, conf->traffic_class, conf->hop_limit);
+		err = ah->paths[i] ? err : -ENOMEM;
+	}
+	for (unsigned int i = 0; err && i < dev->num_workers; i++)
+		uroce_path_release(ah->paths[i]);
+	if (err)
+		give_number(dev, ah->number);
+	else
+		ah->pd->users++;
+	return err;
+}
+
+static int tell_workers(const struct uroce_ah *ah, enum uroce_cmd_kind kind)
+{
+	struct uroce_device *dev = ah->pd->dev;
+	int err = 0;
+
+	for (unsigned int i = 0; !err && i < dev->num_workers; i++) {
+		struct uroce_cmd cmd = {.kind = kind,
+			.ah = {.number = ah->number,
+				.pd = ah->pd->id,
+				.path = &ah->paths[i]->path}};
+
+		err = uroce_worker_ctrl(&dev->workers[i], &cmd);
+	}
+	return err;
+}
+
+/* A handle that nobody has, and a worker may still look at: kept until the device is closed. */
+static void lose(struct uroce_ah *ah)
+{
+	struct uroce_device *dev = ah->pd->dev;
+
+	pthread_mutex_lock(&dev->lock);
+	ah->pd->users--;
+	ah->lost_next = dev->lost_ahs;
+	dev->lost_ahs = ah;
+	pthread_mutex_unlock(&dev->lock);
+}
+
+int uroce_ah_create(struct uroce_pd *pd, const struct uroce_ah_conf *conf, struct uroce_ah **out)
+{
+	struct uroce_ah *ah;
+	uint32_t ip;
+	int err;
+
+	if (!uroce_ipv4_of_gid(conf->dgid, &ip))
+		return -EINVAL;
+	ah = calloc(1, sizeof(*ah));
+	if (!ah)
+		return -ENOMEM;
+	ah->pd = pd;
+	ah->conf = *conf;
+	if (ah->conf.hop_limit == 0)
+		ah->conf.hop_limit = HOP_LIMIT_DEFAULT;
+	pthread_mutex_lock(&pd->dev->lock);
+	err = take_paths(ah, ip);
+	pthread_mutex_unlock(&pd->dev->lock);
+	if (err) {
+		free(ah);
+		return err;
+	}
+	err = tell_workers(ah, UROCE_CMD_AH_SET);
+	if (!err) {
+		*out = ah;
+		return 0;
+	}
+	/* A worker that knows it already must forget it before its path goes. */
+	if (tell_workers(ah, UROCE_CMD_AH_CLEAR) == 0)
+		release_paths(ah);
+	else
+		lose(ah);
+	return err;
+}
+
+void uroce_ah_free_lost(struct uroce_device *dev)
+{
+	while (dev->lost_ahs) {
+		struct uroce_ah *ah = dev->lost_ahs;
+
+		dev->lost_ahs = ah->lost_next;
+		for (unsigned int i = 0; i < dev->num_workers; i++)
+			uroce_path_release(ah->paths[i]);
+		free(ah);
+	}
+}
+
+int uroce_ah_create_from_wc(
+	struct uroce_pd *pd, const struct uroce_wc *wc, const void *grh, struct uroce_ah **ah)
+{
+	const uint8_t *ip = (const uint8_t *)grh + UROCE_GRH_BYTES - UROCE_IPV4_BYTES;
+	struct uroce_ah_conf conf = {0};
+
+	if (!(wc->flags & UROCE_WC_GRH) || ip[UROCE_IPV4_VERSION_IHL] >> 4 != 4)
+		return -EINVAL;
+	uroce_gid_of_ipv4(uroce_load_be32(ip + UROCE_IPV4_SRC), conf.dgid);
+	conf.traffic_class = ip[UROCE_IPV4_TOS];
+	return uroce_ah_create(pd, &conf, ah);
+}
+
+int uroce_ah_destroy(struct uroce_ah *ah)
+{
+	int err = tell_workers(ah, UROCE_CMD_AH_CLEAR);
+
+	if (err)
+		return err;
+	release_paths(ah);
+	return 0;
+}
+
+void uroce_ah_query(const struct uroce_ah *ah, struct uroce_ah_conf *conf)
+{
+	*conf = ah->conf;
+}
+
+/* ---- groups ---- */
+
+static struct group_entry **find_entry(
+	struct uroce_device *dev, const struct uroce_qp *qp, uint32_t addr)
+{
+	struct group_entry **link = &dev->groups;
+
+	while (*link && ((qp && (*link)->member.qp != qp) || (*link)->member.addr != addr))
+		link = &(*link)->next;
+	return link;
+}
+
+/* Frees a membership; true: it was the last of its group. The lock is held. */
+static bool remove_entry(struct uroce_device *dev, struct group_entry **link)
+{
+	struct group_entry *entry = *link;
+	uint32_t addr = entry->member.addr;
+
+	*link = entry->next;
+	free(entry);
+	return !*find_entry(dev, NULL, addr);
+}
+
+/* Tells all workers whose the group is, or that it is nobody's. */
+static int tell_group(
+	struct uroce_device *dev, enum uroce_cmd_kind kind, uint32_t addr, unsigned int owner)
+{
+	int err = 0;
+
+	for (unsigned int i = 0; !err && i < dev->num_workers; i++) {
+		struct uroce_cmd cmd = {.kind = kind, .group = {.addr = addr, .owner = owner}};
+
+		err = uroce_worker_ctrl(&dev->workers[i], &cmd);
+	}
+	return err;
+}
+
+/* An entry for a new member, on the device's list. */
+static int add_entry(struct uroce_qp *qp, uint32_t addr, struct group_entry **out)
+{
+	struct qp_shell *shell = qp->owner;
+	struct uroce_device *dev = shell->dev;
+	struct group_entry *entry = calloc(1, sizeof(*entry)), *other;
+	int err = 0;
+
+	if (!entry)
+		return -ENOMEM;
+	entry->member = (struct uroce_group_member){.qp = qp, .addr = addr};
+	entry->worker = shell->worker;
+	pthread_mutex_lock(&dev->lock);
+	other = *find_entry(dev, NULL, addr);
+	if (*find_entry(dev, qp, addr))
+		err = -EEXIST;
+	else if (other && other->worker != shell->worker)
+		err = -EINVAL;
+	if (!err) {
+		entry->next = dev->groups;
+		dev->groups = entry;
+	}
+	pthread_mutex_unlock(&dev->lock);
+	if (err)
+		free(entry);
+	*out = entry;
+	return err;
+}
+
+/* Takes a membership off the list and, if it was the last, the group from the workers. */
+static void drop_entry(struct uroce_device *dev, const struct uroce_qp *qp, uint32_t addr)
+{
+	struct group_entry **link;
+	bool last;
+
+	pthread_mutex_lock(&dev->lock);
+	link = find_entry(dev, qp, addr);
+	last = *link && remove_entry(dev, link);
+	pthread_mutex_unlock(&dev->lock);
+	/* A worker that cannot be told keeps on taking frames that nobody is a member for. */
+	if (last)
+		tell_group(dev, UROCE_CMD_GROUP_CLEAR, addr, 0);
+}
+
+int uroce_qp_attach_group(struct uroce_qp *qp, const uint8_t gid[16])
+{
+	struct qp_shell *shell = qp->owner;
+	struct uroce_device *dev = shell->dev;
+	struct uroce_cmd cmd = {.kind = UROCE_CMD_JOIN};
+	struct group_entry *entry;
+	uint32_t addr;
+	int err;
+
+	if (!uroce_ipv4_of_gid(gid, &addr) || !uroce_ipv4_is_multicast(addr) ||
+		qp->caps.type != UROCE_QP_UD)
+		return -EINVAL;
+	err = add_entry(qp, addr, &entry);
+	if (err)
+		return err;
+	if (dev->has_port)
+		uroce_port_allow_multicast(&dev->port);
+	err = tell_group(dev, UROCE_CMD_GROUP_SET, addr, shell->worker->index);
+	cmd.member = &entry->member;
+	if (!err)
+		err = uroce_worker_ctrl(shell->worker, &cmd);
+	if (err)
+		drop_entry(dev, qp, addr);
+	return err;
+}
+
+int uroce_qp_detach_group(struct uroce_qp *qp, const uint8_t gid[16])
+{
+	struct qp_shell *shell = qp->owner;
+	struct uroce_cmd cmd = {.kind = UROCE_CMD_LEAVE, .qp = qp};
+	int err;
+
+	if (!uroce_ipv4_of_gid(gid, &cmd.group.addr))
+		return -ENOENT;
+	err = uroce_worker_ctrl(shell->worker, &cmd);
+	if (err)
+		return err;
+	drop_entry(shell->dev, qp, cmd.group.addr);
+	return 0;
+}
+
+void uroce_group_forget(struct uroce_device *dev, const struct uroce_qp *qp)
+{
+	for (;;) {
+		struct group_entry *entry;
+		uint32_t addr = 0;
+
+		pthread_mutex_lock(&dev->lock);
+		for (entry = dev->groups; entry && entry->member.qp != qp; entry = entry->next)
+			;
+		addr = entry ? entry->member.addr : 0;
+		pthread_mutex_unlock(&dev->lock);
+		if (!entry)
+			return;
+		drop_entry(dev, qp, addr);
+	}
+}

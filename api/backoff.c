@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A worker that has nothing to do: spins, then pauses, then sleeps.
+ *
+ * Spinning costs a core and no time, pausing leaves the core's other half to its sibling, sleeping
+ * costs nothing but the way back. A sleeper is woken by what is posted, by control calls, by its
+ * next timer, by the port if that can interrupt, and else looks for frames every idle_sleep_us. It
+ * says that it sleeps and then looks once more for work, as those who bring work put it there and
+ * then look whether it sleeps (see ready.h).
+ */
+#include <poll.h>
+#include <time.h>
+
+#include "device.h"
+
+enum {
+	TURNS_SPINNING = 2000,
+	TURNS_PAUSING = 4000,
+	PAUSES = 32,
+	NS_PER_US = 1000,
+	NS_PER_S = 1000000000,
+};
+
+void uroce_worker_wake(struct uroce_worker *worker)
+{
+	if (worker->wake_fd >= 0)
+		uroce_fd_raise(worker->wake_fd);
+}
+
+static void pause_for_a_moment(void)
+{
+	for (int i = 0; i < PAUSES; i++)
+		uroce_poller_pause();
+}
+
+/* Whether there is something to do that no descriptor would tell. */
+static bool has_work(struct uroce_worker *worker)
+{
+	const struct uroce_core *core = &worker->core;
+
+	return atomic_load(&worker->core.bells.head) || atomic_load(&worker->mailbox) ||
+		atomic_load(&worker->stop) || core->ready.head || core->idle_acks ||
+		(worker->dev->has_port && uroce_poller_holds_frames(&worker->poller));
+}
+
+/* How long at the most: until the next timer, and no longer than asked for. */
+static uint64_t sleep_ns(struct uroce_worker *worker, uint64_t now_ns, bool interrupts)
+{
+	uint64_t deadline_ns = uroce_core_next_deadline(&worker->core);
+	uint64_t most_ns = (uint64_t)worker->dev->conf.idle_sleep_us * NS_PER_US;
+
+	/*
+	 * A second now and then does no harm, and finds what a lost interrupt would hide. What
+	 * other workers hand over comes without one.
+	 */
+	if (interrupts && worker->dev->num_workers == 1 && most_ns < NS_PER_S)
+		most_ns = NS_PER_S;
+	if (deadline_ns <= now_ns)
+		return 0;
+	return deadline_ns - now_ns < most_ns ? deadline_ns - now_ns : most_ns;
+}
+
+static void wait_for(struct uroce_worker *worker, int port_fd, uint64_t ns)
+{
+	struct pollfd fds[2] = {
+		{.fd = worker->wake_fd, .events = POLLIN}, {.fd = port_fd, .events = POLLIN}};
+	const struct timespec ts = {(time_t)(ns / NS_PER_S), (long)(ns % NS_PER_S)};
+
+	ppoll(fds, port_fd >= 0 ? 2 : 1, &ts, NULL);
+	uroce_fd_drain(worker->wake_fd);
+}
+
+static uint64_t sleep_once(struct uroce_worker *worker)
+{
+	int port_fd = worker->dev->has_port ? uroce_poller_listen(&worker->poller) : -1;
+	uint64_t from_ns = uroce_clock_ns(), slept_ns = 0, ns;
+
+	atomic_store(&worker->core.bells.asleep, 1);
+	ns = sleep_ns(worker, from_ns, port_fd >= 0);
+	if (ns > 0 && !has_work(worker)) {
+		wait_for(worker, port_fd, ns);
+		slept_ns = uroce_clock_ns() - from_ns;
+	}
+	atomic_store(&worker->core.bells.asleep, 0);
+	if (port_fd >= 0)
+		uroce_poller_listen_end(&worker->poller);
+	return slept_ns;
+}
+
+uint64_t uroce_worker_backoff(struct uroce_worker *worker, unsigned int moved)
+{
+	if (moved > 0 || worker->wake_fd < 0) {
+		worker->idle_turns = 0;
+		return 0;
+	}
+	if (worker->idle_turns < TURNS_PAUSING)
+		worker->idle_turns++;
+	if (worker->idle_turns < TURNS_SPINNING)
+		return 0;
+	if (worker->idle_turns < TURNS_PAUSING) {
+		pause_for_a_moment();
+		return 0;
+	}
+	return sleep_once(worker);
+}

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A window that is bound again and again while others look: whoever finds it finds the address,
+ * length and place of one binding, never a mixture of two.
+ */
+#include <pthread.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cunit_run.h"
+#include "mr.h"
+#include "status.h"
+
+enum {
+	PD = 1,
+	SLOTS = 16,
+	BINDS = 60000,
+	READERS = 2,
+	AREA = 4096,
+};
+
+static struct uroce_mr_slot slots[SLOTS];
+static struct uroce_mr_table table;
+static uint8_t memory[2 * AREA];
+static uint32_t regions[2], window;
+static _Atomic bool stop;
+static _Atomic uint32_t wrong, found;
+
+/* Region r is at memory + r * AREA, and peers call its byte i AREA * (r + 1) + i. */
+static void add_regions(void)
+{
+	for (uint32_t r = 0; r < 2; r++) {
+		struct uroce_mr_attr attr = {.pd = PD,
+			.access = UROCE_ACCESS_LOCAL_WRITE | UROCE_ACCESS_MW_BIND,
+			.ptr = memory + r * AREA,
+			.addr = AREA * (r + 1),
+			.bytes = AREA};
+
+		CU_ASSERT_EQUAL(uroce_mr_table_add(&table, &attr, 99 + r, &regions[r]), 0);
+	}
+}
+
+static void *read_window(void *arg)
+{
+	(void)arg;
+	while (!atomic_load(&stop)) {
+		for (uint32_t tag = 0; tag < 256; tag++) {
+			for (uint32_t r = 0; r < 2; r++) {
+				uint32_t key = (window & 0xffffff00) | tag;
+				uint8_t *ptr = NULL;
+
+				if (uroce_mr_resolve(&table, PD, key, AREA * (r + 1) + 8, 8,
+					    UROCE_ACCESS_REMOTE_READ, &ptr) != UROCE_MR_OK)
+					continue;
+				atomic_fetch_add(&found, 1);
+				if (ptr != memory + r * AREA + 8)
+					atomic_fetch_add(&wrong, 1);
+			}
+		}
+	}
+	return NULL;
+}
+
+static void whoever_finds_a_window_finds_one_binding(void)
+{
+	struct uroce_mr_attr attr = {.kind = UROCE_MR_WINDOW_1, .pd = PD};
+	struct uroce_mr_change change = {
+		.pd = PD, .access = UROCE_ACCESS_REMOTE_READ, .bytes = AREA};
+	pthread_t readers[READERS];
+
+	uroce_mr_table_init(&table, slots, SLOTS);
+	add_regions();
+	CU_ASSERT_EQUAL(uroce_mr_table_add(&table, &attr, 7, &window), 0);
+	change.key = window;
+	for (int i = 0; i < READERS; i++)
+		pthread_create(&readers[i], NULL, read_window, NULL);
+	/* Tags come round, so an old key may be a new one's. */
+	for (uint32_t i = 0; i < BINDS || atomic_load(&found) == 0; i++) {
+		change.new_key = (window & 0xffffff00) | (i * 7 & 0xff);
+		change.lkey = regions[i & 1];
+		change.addr = AREA * ((i & 1) + 1);
+		CU_ASSERT_EQUAL_FATAL(uroce_mr_bind(&table, &change), UROCE_MR_OK);
+		change.key = change.new_key;
+		if (i % 64 == 0)
+			sched_yield();
+	}
+	atomic_store(&stop, true);
+	for (int i = 0; i < READERS; i++)
+		pthread_join(readers[i], NULL);
+	CU_ASSERT_EQUAL(wrong, 0);
+	CU_ASSERT_TRUE(found > 0);
+	CU_ASSERT_EQUAL(uroce_mr_table_remove(&table, change.key), 0);
+	CU_ASSERT_EQUAL(uroce_mr_table_remove(&table, regions[0]), 0);
+	CU_ASSERT_EQUAL(uroce_mr_table_remove(&table, regions[1]), 0);
+}
+
+int main(void)
+{
+	static const struct unit_case cases[] = {
+		{"whoever finds a window finds one binding",
+			whoever_finds_a_window_finds_one_binding},
+	};
+
+	return run_suite("mr_threads", cases, sizeof(cases) / sizeof(cases[0]));
+}

@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The run: completions, held against the plan one by one as they are polled.
+ */
+#include "model_state.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+void *model_grow(void *p, size_t bytes)
+{
+	p = realloc(p, bytes);
+	if (!p)
+		abort();
+	return p;
+}
+
+bool model_complain(struct model *m, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	if (!m->wrong[0])
+		vsnprintf(m->wrong, sizeof(m->wrong), format, args);
+	va_end(args);
+	return false;
+}
+
+const char *model_wrong(const struct model *m)
+{
+	return m->wrong;
+}
+
+/* ---- the run ---- */
+
+void model_posted(struct model *m, uint32_t direction)
+{
+	m->directions[direction].posted++;
+}
+
+void model_recv_posted(struct model *m, uint32_t queue)
+{
+	m->queues[queue].posted++;
+}
+
+bool model_is_broken(const struct model *m, uint32_t direction)
+{
+	return m->directions[direction].broken;
+}
+
+static bool wants_completion(const struct direction *d, uint32_t index)
+{
+	return d->conf.signal_all || d->steps[index].op.signalled;
+}
+
+bool model_is_done(const struct model *m, uint32_t direction)
+{
+	const struct direction *d = &m->directions[direction];
+
+	if (d->broken)
+		return d->done + 1 + d->flushed == d->posted;
+	for (uint32_t i = d->done; i < d->posted; i++)
+		if (wants_completion(d, i))
+			return false;
+	return true;
+}
+
+/* Whether bytes are there; those that are written more than once may already be others. */
+static bool is_there(const struct model *m, uint32_t node, uint32_t at, const uint8_t *data,
+	uint32_t bytes, model_memory_t memory)
+{
+	for (uint32_t i = 0; i < bytes; i++)
+		if (m->images[node].uses[at + i].writes == 1 && memory[node][at + i] != data[i])
+			return false;
+	return true;
+}
+
+static bool check_send_success(struct model *m, struct direction *d,
+	const struct model_completion *c, model_memory_t memory)
+{
+	const struct step *step;
+
+	while (d->done < d->posted && d->steps[d->done].op.id != c->id &&
+		!wants_completion(d, d->done))
+		d->done++;
+	if (d->done == d->posted)
+		return model_complain(m,
+			"%u: %" PRIu64 " completed, which was not posted, or before", c->direction,
+			c->id);
+	step = &d->steps[d->done];
+	if (step->op.id != c->id)
+		return model_complain(m, "%u: %" PRIu64 " completed before %" PRIu64, c->direction,
+			c->id, step->op.id);
+	if (!wants_completion(d, d->done))
+		return model_complain(m, "%u: %" PRIu64 " completed unasked", c->direction, c->id);
+	if (c->what != what_of(step->op.kind))
+		return model_complain(m, "%u: %" PRIu64 " completed as something else, %d",
+			c->direction, c->id, c->what);
+	if (c->bytes != step->op.bytes)
+		return model_complain(m, "%u: %" PRIu64 " completed with %u bytes of %u",
+			c->direction, c->id, c->bytes, step->op.bytes);
+	if (is_answered(step->op.kind) &&
+		!is_there(m, d->conf.from, step->op.local, step->data, step->op.bytes, memory))
+		return model_complain(m, "%u: %" PRIu64 " completed, but its answer is not there",
+			c->direction, c->id);
+	d->done++;
+	return true;
+}
+
+/* The one whose retries ran out: all before it are done. */
+static bool check_send_retries_out(
+	struct model *m, struct direction *d, const struct model_completion *c)
+{
+	while (d->done < d->posted && d->steps[d->done].op.id != c->id &&
+		!wants_completion(d, d->done))
+		d->done++;
+	if (d->conf.service != MODEL_RC || d->done == d->posted || d->steps[d->done].op.id != c->id)
+		return model_complain(
+			m, "%u: %" PRIu64 " ran out of retries out of turn", c->direction, c->id);
+	d->broken = true;
+	return true;
+}
+
+static bool check_send(struct model *m, struct direction *d, const struct model_completion *c,
+	model_memory_t memory)
+{
+	uint32_t next = d->done + 1 + d->flushed;
+
+	if (c->status == MODEL_SUCCESS && !d->broken)
+		return check_send_success(m, d, c, memory);
+	if (c->status == MODEL_RETRIES_OUT && !d->broken)
+		return check_send_retries_out(m, d, c);
+	if (c->status != MODEL_FLUSHED || !d->broken)
+		return model_complain(m, "%u: %" PRIu64 " completed with status %d%s", c->direction,
+			c->id, c->status, d->broken ? " after the end" : "");
+	if (next >= d->posted || d->steps[next].op.id != c->id)
+		return model_complain(
+			m, "%u: %" PRIu64 " flushed out of turn", c->direction, c->id);
+	d->flushed++;
+	return true;
+}
+
+/* ---- receives ---- */
+
+uint32_t model_receiving_step(const struct direction *d, uint32_t rank)
+{
+	for (uint32_t i = 0; i < d->posted; i++)
+		if (takes_recv(d->steps[i].op.kind) && rank-- == 0)
+			return i;
+	return MODEL_NONE;
+}
+
+/* The posted receive that a completion is about; MODEL_NONE: there is none, or it is not next. */
+static uint32_t find_recv(const struct recv_queue *q, uint64_t id)
+{
+	for (uint32_t i = q->shared ? 0 : q->polled; i < q->posted; i++) {
+		if (q->recvs[i].recv.id == id && !q->recvs[i].completed && !q->recvs[i].flushed)
+			return i;
+		if (!q->shared)
+			break;
+	}
+	return MODEL_NONE;
+}
+
+/* How a completed receive differs from what this operation makes of it, or NULL. */
+static const char *difference(const struct model *m, const struct direction *d,
+	const struct step *step, const struct model_recv *recv, const struct model_completion *c,
+	model_memory_t memory)
+{
+	const struct model_op *op = &step->op;
+	uint32_t grh = d->conf.service == MODEL_UD ? MODEL_GRH_BYTES : 0;
+	uint32_t at = is_send(op->kind) ? recv->at + grh : op->remote;
+
+	if (c->what != (is_send(op->kind) ? MODEL_IS_RECV : MODEL_IS_RECV_OF_WRITE))
+		return "is of another kind";
+	if (c->bytes != op->bytes + grh)
+		return "has another length";
+	if (c->has_imm != has_imm(op->kind) || (c->has_imm && c->imm != op->imm))
+		return "has another immediate value";
+	if (is_send(op->kind) && recv->bytes < op->bytes + grh)
+		return "is longer than its receive";
+	return is_there(m, d->conf.to, at, step->data, op->bytes, memory)
+		? NULL
+		: "was announced before its bytes";
+}
+
+/* Unreliable: the first message still expected that the receive can be. */
+static bool match_unreliable(struct model *m, struct direction *d, struct recv *recv,
+	const struct model_completion *c, model_memory_t memory)
+{
+	for (uint32_t i = d->conf.may_reorder ? 0 : d->next_match; i < d->posted; i++) {
+		struct step *step = &d->steps[i];
+
+		if (!takes_recv(step->op.kind) || (step->received && !d->conf.may_repeat) ||
+			difference(m, d, step, &recv->recv, c, memory))
+			continue;
+		step->received = true;
+		recv->step = i;
+		d->next_match = d->conf.may_repeat ? i : i + 1;
+		return true;
+	}
+	return model_complain(
+		m, "%u: receive %" PRIu64 " is no message that may come now", c->direction, c->id);
+}
+
+static bool match_reliable(struct model *m, const struct direction *d,
+	const struct model_recv *recv, const struct model_completion *c, model_memory_t memory)
+{
+	uint32_t i = model_receiving_step(d, d->received);
+	const char *wrong;
+
+	if (i == MODEL_NONE)
+		return model_complain(m, "%u: receive %" PRIu64 " completed, but nothing was sent",
+			c->direction, c->id);
+	wrong = difference(m, d, &d->steps[i], recv, c, memory);
+	return !wrong ||
+		model_complain(m, "%u: receive %" PRIu64 " %s", c->direction, c->id, wrong);
+}
+
+static bool check_recv(struct model *m, struct direction *d, const struct model_completion *c,
+	model_memory_t memory)
+{
+	struct recv_queue *q = &m->queues[d->conf.recv_queue];
+	uint32_t at = find_recv(q, c->id);
+
+	if (at == MODEL_NONE)
+		return model_complain(
+			m, "%u: receive %" PRIu64 " completed out of turn", c->direction, c->id);
+	if (c->status != MODEL_SUCCESS && c->status != MODEL_FLUSHED)
+		return model_complain(m, "%u: receive %" PRIu64 " completed with status %d",
+			c->direction, c->id, c->status);
+	q->recvs[at].flushed = c->status == MODEL_FLUSHED;
+	q->recvs[at].completed = c->status == MODEL_SUCCESS;
+	if (!q->shared) {
+		if (c->status == MODEL_SUCCESS && at > 0 && q->recvs[at - 1].flushed)
+			return model_complain(m, "%u: receive %" PRIu64 " completed after a flush",
+				c->direction, c->id);
+		q->polled++;
+	}
+	d->recv_of = model_grow(d->recv_of, (d->num_recv_of + 1) * sizeof(d->recv_of[0]));
+	d->recv_of[d->num_recv_of++] = at;
+	if (c->status == MODEL_FLUSHED)
+		return true;
+	if (d->conf.service == MODEL_RC ? !match_reliable(m, d, &q->recvs[at].recv, c, memory)
+					: !match_unreliable(m, d, &q->recvs[at], c, memory))
+		return false;
+	d->received++;
+	return true;
+}
+
+bool model_completed(struct model *m, const struct model_completion *c, model_memory_t memory)
+{
+	struct direction *d = &m->directions[c->direction];
+
+	return c->recv ? check_recv(m, d, c, memory) : check_send(m, d, c, memory);
+}

@@ -1,0 +1,279 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The end: completions that never came, and memory byte by byte. Slow on purpose: where retries ran
+ * out, every prefix of the operations is tried until one makes what memory shows.
+ */
+#include "model_state.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* The receive that the rank-th message of a reliable direction took, or is taking. */
+static const struct model_recv *recv_of_rank(
+	const struct model *m, const struct direction *d, uint32_t rank)
+{
+	const struct recv_queue *q = &m->queues[d->conf.recv_queue];
+
+	if (q->shared)
+		return rank < d->num_recv_of ? &q->recvs[d->recv_of[rank]].recv : NULL;
+	return rank < q->posted ? &q->recvs[rank].recv : NULL;
+}
+
+/* What an operation does to the memory at one end. */
+struct effect {
+	uint32_t node;
+	uint32_t at;
+	uint32_t bytes;
+	const uint8_t *data; /* NULL: it may be anything */
+};
+
+static struct effect near_effect(const struct direction *d, uint32_t index)
+{
+	const struct step *step = &d->steps[index];
+
+	if (!is_answered(step->op.kind))
+		return (struct effect){0};
+	return (struct effect){d->conf.from, step->op.local, step->op.bytes, step->data};
+}
+
+static struct effect far_effect(const struct model *m, const struct direction *d, uint32_t index)
+{
+	const struct step *step = &d->steps[index];
+	const struct model_recv *recv;
+	uint32_t rank = 0;
+
+	if (is_atomic(step->op.kind))
+		return (struct effect){
+			d->conf.to, step->op.remote, 8, (const uint8_t *)&step->after};
+	if (is_write(step->op.kind))
+		return (struct effect){d->conf.to, step->op.remote, step->op.bytes, step->data};
+	if (!is_send(step->op.kind))
+		return (struct effect){0};
+	for (uint32_t i = 0; i < index; i++)
+		rank += takes_recv(d->steps[i].op.kind);
+	recv = recv_of_rank(m, d, rank);
+	if (!recv)
+		return (struct effect){0};
+	return (struct effect){d->conf.to, recv->at, step->op.bytes, step->data};
+}
+
+/* What is known of memory at the end: a value for each byte, and what else some may be. */
+struct ending {
+	uint8_t **expected;
+	uint8_t **is_exact; /* the value alone will do */
+	struct effect *open;
+	uint32_t num_open;
+};
+
+static void apply(uint8_t *image, struct effect e)
+{
+	if (e.bytes > 0)
+		memcpy(image + e.at, e.data, e.bytes);
+}
+
+static void leave_open(struct ending *end, struct effect e)
+{
+	end->open = model_grow(end->open, (end->num_open + 1) * sizeof(end->open[0]));
+	end->open[end->num_open++] = e;
+}
+
+static bool covers(struct effect e, uint32_t node, uint32_t at, uint8_t value)
+{
+	return e.node == node && at >= e.at && at - e.at < e.bytes &&
+		(!e.data || e.data[at - e.at] == value);
+}
+
+/* Whether all that a direction may change at its far end is as after its first n operations. */
+static bool is_prefix(const struct model *m, const struct direction *d, uint32_t n,
+	uint8_t *scratch, const uint8_t *mem)
+{
+	struct effect open = {0};
+	uint32_t receives = 0;
+
+	for (uint32_t i = 0; i < d->posted; i++) {
+		struct effect e = far_effect(m, d, i);
+
+		memcpy(scratch + e.at, m->images[d->conf.to].before + e.at, e.bytes);
+	}
+	for (uint32_t i = 0; i < n; i++) {
+		receives += takes_recv(d->steps[i].op.kind);
+		apply(scratch, far_effect(m, d, i));
+	}
+	if (receives != d->received)
+		return false;
+	/* An atomic is done or not. */
+	if (n < d->posted && !is_atomic(d->steps[n].op.kind))
+		open = far_effect(m, d, n);
+	for (uint32_t i = 0; i < d->posted; i++) {
+		struct effect e = far_effect(m, d, i);
+
+		for (uint32_t at = e.at; at < e.at + e.bytes; at++)
+			if (mem[at] != scratch[at] && !covers(open, d->conf.to, at, mem[at]))
+				return false;
+	}
+	return true;
+}
+
+/* How many operations were carried out: all, or where it broke as memory shows. */
+static uint32_t carried_out(const struct model *m, const struct direction *d, const uint8_t *mem)
+{
+	uint8_t *scratch;
+	uint32_t n;
+
+	if (!d->broken)
+		return d->posted;
+	scratch = model_grow(NULL, m->mem_bytes);
+	for (n = d->done; n <= d->posted; n++)
+		if (is_prefix(m, d, n, scratch, mem))
+			break;
+	free(scratch);
+	return n <= d->posted ? n : MODEL_NONE;
+}
+
+static bool end_reliable(
+	struct model *m, uint32_t number, struct ending *end, model_memory_t memory)
+{
+	const struct direction *d = &m->directions[number];
+	uint32_t n = carried_out(m, d, memory[d->conf.to]);
+	uint32_t answered = d->broken ? d->done : d->posted;
+
+	if (n == MODEL_NONE)
+		return model_complain(m,
+			"%u: memory of node %u is what no prefix of the operations makes", number,
+			d->conf.to);
+	if (!d->broken && model_receiving_step(d, d->received) != MODEL_NONE)
+		return model_complain(m, "%u: receive %u never completed", number, d->received);
+	for (uint32_t i = 0; i < n; i++)
+		apply(end->expected[d->conf.to], far_effect(m, d, i));
+	for (uint32_t i = 0; i < answered; i++)
+		apply(end->expected[d->conf.from], near_effect(d, i));
+	if (n < d->posted && !is_atomic(d->steps[n].op.kind))
+		leave_open(end, far_effect(m, d, n));
+	if (answered < d->posted)
+		leave_open(end, near_effect(d, answered));
+	return true;
+}
+
+/* Any message may have come, or a part of it, into any receive; those that completed are there. */
+static void end_unreliable(struct model *m, const struct direction *d, struct ending *end)
+{
+	const struct recv_queue *q = &m->queues[d->conf.recv_queue];
+	uint32_t grh = d->conf.service == MODEL_UD ? MODEL_GRH_BYTES : 0;
+
+	for (uint32_t i = 0; i < d->posted; i++) {
+		const struct step *step = &d->steps[i];
+		struct effect e = {d->conf.to, step->op.remote, step->op.bytes, step->data};
+
+		if (is_write(step->op.kind))
+			leave_open(end, e);
+		for (uint32_t r = 0; is_send(step->op.kind) && r < q->posted; r++) {
+			uint32_t room = q->recvs[r].recv.bytes;
+
+			room = room > grh ? room - grh : 0;
+			e.at = q->recvs[r].recv.at + grh;
+			e.bytes = step->op.bytes < room ? step->op.bytes : room;
+			leave_open(end, e);
+		}
+	}
+	for (uint32_t r = 0; r < q->posted; r++)
+		leave_open(end,
+			(struct effect){d->conf.to, q->recvs[r].recv.at,
+				grh < q->recvs[r].recv.bytes ? grh : q->recvs[r].recv.bytes, NULL});
+	for (uint32_t i = 0; i < d->num_recv_of; i++) {
+		const struct recv *recv = &q->recvs[d->recv_of[i]];
+		const struct step *step = recv->completed ? &d->steps[recv->step] : NULL;
+		uint32_t at = 0;
+
+		if (!step)
+			continue;
+		at = is_send(step->op.kind) ? recv->recv.at + grh : step->op.remote;
+		for (uint32_t b = 0; b < step->op.bytes; b++) {
+			if (m->images[d->conf.to].uses[at + b].writes > 1)
+				continue;
+			end->expected[d->conf.to][at + b] = step->data[b];
+			end->is_exact[d->conf.to][at + b] = 1;
+		}
+	}
+}
+
+static bool check_memory(struct model *m, const struct ending *end, model_memory_t memory)
+{
+	for (uint32_t node = 0; node < m->num_nodes; node++) {
+		for (uint32_t at = 0; at < m->mem_bytes; at++) {
+			uint8_t value = memory[node][at];
+			bool good = value == end->expected[node][at];
+
+			for (uint32_t i = 0; !good && i < end->num_open; i++)
+				good = !end->is_exact[node][at] &&
+					covers(end->open[i], node, at, value);
+			if (!good)
+				return model_complain(m, "byte %u of node %u is 0x%02x, not 0x%02x",
+					at, node, value, end->expected[node][at]);
+		}
+	}
+	return true;
+}
+
+/* Completions that are missing, or should not be. */
+static bool check_completions(struct model *m, uint32_t number)
+{
+	const struct direction *d = &m->directions[number];
+	const struct recv_queue *q = &m->queues[d->conf.recv_queue];
+	const struct direction *reverse = &m->directions[d->conf.reverse];
+	uint32_t ended = 0;
+
+	if (!model_is_done(m, number))
+		return model_complain(m,
+			"%u: %u operations were posted, but completions end with %u", number,
+			d->posted, d->done + d->broken + d->flushed);
+	for (uint32_t i = 0; i < d->num_recv_of; i++)
+		ended += q->recvs[d->recv_of[i]].flushed;
+	if (ended > 0 && !reverse->broken)
+		return model_complain(
+			m, "%u: receives were flushed, but nothing had ended", number);
+	if (reverse->broken && !q->shared && q->polled != q->posted)
+		return model_complain(m,
+			"%u: %u receives were posted, but %u completed and flushed", number,
+			q->posted, q->polled);
+	return true;
+}
+
+static uint8_t **make_maps(const struct model *m, bool of_before)
+{
+	uint8_t **maps = model_grow(NULL, m->num_nodes * sizeof(maps[0]));
+
+	for (uint32_t i = 0; i < m->num_nodes; i++) {
+		maps[i] = calloc(m->mem_bytes, 1);
+		if (!maps[i])
+			abort();
+		if (of_before)
+			memcpy(maps[i], m->images[i].before, m->mem_bytes);
+	}
+	return maps;
+}
+
+static void free_maps(const struct model *m, uint8_t **maps)
+{
+	for (uint32_t i = 0; i < m->num_nodes; i++)
+		free(maps[i]);
+	free(maps);
+}
+
+bool model_check_end(struct model *m, model_memory_t memory)
+{
+	struct ending end = {.expected = make_maps(m, true), .is_exact = make_maps(m, false)};
+	bool good = !m->wrong[0];
+
+	for (uint32_t i = 0; good && i < m->num_directions; i++) {
+		good = check_completions(m, i);
+		if (good && m->directions[i].conf.service == MODEL_RC)
+			good = end_reliable(m, i, &end, memory);
+		else if (good)
+			end_unreliable(m, &m->directions[i], &end);
+	}
+	good = good && check_memory(m, &end, memory);
+	free_maps(m, end.expected);
+	free_maps(m, end.is_exact);
+	free(end.open);
+	return good;
+}

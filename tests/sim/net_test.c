@@ -1,0 +1,300 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The network itself: what it does to frames, and that it does it again.
+ *
+ * Nodes 0 to n - 1, each with a queue pair to every node, itself included; the work is one WRITE
+ * per queue pair, from a place of its own to a place of its own.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "cunit_run.h"
+#include "net.h"
+
+enum {
+	NODES_MAX = 5,
+	LEN = 5000,
+	MEM = 2 * NODES_MAX * LEN,
+	SECOND_NS = 1000000000,
+};
+
+struct world {
+	struct net net;
+	struct net_port_conf ports[NODES_MAX];
+	struct net_conf conf;
+};
+
+static struct world *make(uint32_t num_nodes)
+{
+	struct world *w = calloc(1, sizeof(*w));
+
+	if (!w)
+		abort();
+	w->conf.num_nodes = num_nodes;
+	w->conf.seed = 1;
+	for (uint32_t i = 0; i < num_nodes; i++)
+		w->ports[i] = (struct net_port_conf){.latency_ns = 1000, .ns_per_kib = 1024};
+	w->conf.ports = w->ports;
+	return w;
+}
+
+static void start(struct world *w)
+{
+	struct node_qp_conf qps[NODES_MAX][NODES_MAX];
+	struct node_conf nodes[NODES_MAX];
+	uint32_t n = w->conf.num_nodes;
+
+	for (uint32_t i = 0; i < n; i++) {
+		for (uint32_t k = 0; k < n; k++) {
+			/* The one at k is to node k, whose own is to us. */
+			qps[i][k] = node_qp_defaults(k, i);
+			qps[i][k].qpn = 0x100 + 16 * i + k;
+			qps[i][k].attr.timeout = 10;
+		}
+		nodes[i] = (struct node_conf){
+			.mem_bytes = MEM, .num_cqs = 1, .cqes = 64, .num_qps = n, .qps = qps[i]};
+	}
+	w->conf.nodes = nodes;
+	net_init(&w->net, &w->conf);
+	for (uint32_t i = 0; i < n; i++)
+		for (uint32_t at = 0; at < MEM / 2; at++)
+			w->net.nodes[i].mem[at] = (uint8_t)(at * 7 + (at >> 8) + i);
+}
+
+static void end(struct world *w)
+{
+	net_fini(&w->net);
+	free(w);
+}
+
+static void write_to(struct world *w, uint32_t from, uint32_t to, uint32_t bytes)
+{
+	struct node *peer = &w->net.nodes[to];
+	struct endpoint_wr wr = {.wr_id = to,
+		.opcode = UROCE_WR_RDMA_WRITE,
+		.num_segs = 1,
+		.rkey = peer->key,
+		.remote_addr = (uintptr_t)(peer->mem + MEM / 2 + from * LEN)};
+
+	wr.segs[0].offset = to * LEN;
+	wr.segs[0].bytes = bytes;
+	CU_ASSERT_TRUE(node_post_send(&w->net.nodes[from], to, &wr));
+}
+
+static bool is_written(struct world *w, uint32_t from, uint32_t to)
+{
+	struct uroce_cqe cqe;
+
+	return node_poll(&w->net.nodes[from], 0, &cqe, 1) == 1 && cqe.status == 0 &&
+		node_counts_add_up(&w->net.nodes[from]) &&
+		memcmp(w->net.nodes[to].mem + MEM / 2 + from * LEN,
+			w->net.nodes[from].mem + to * LEN, LEN) == 0;
+}
+
+static void everybody_to_everybody(void)
+{
+	for (uint32_t n = 1; n <= NODES_MAX; n++) {
+		struct world *w = make(n);
+
+		start(w);
+		for (uint32_t from = 0; from < n; from++)
+			for (uint32_t to = 0; to < n; to++)
+				write_to(w, from, to, LEN);
+		CU_ASSERT_TRUE(net_run(&w->net, SECOND_NS));
+		for (uint32_t from = 0; from < n; from++)
+			for (uint32_t to = 0; to < n; to++)
+				CU_ASSERT_TRUE(is_written(w, from, to));
+		CU_ASSERT_EQUAL(w->net.strays, 0);
+		CU_ASSERT_EQUAL(w->net.lost + w->net.dropped, 0);
+		end(w);
+	}
+}
+
+static void the_time_a_frame_takes(void)
+{
+	struct world *w = make(2);
+	uint64_t frame_bytes = 14 + 20 + 8 + 12 + 16 + 100 + 4, want_ns;
+
+	w->ports[1].ns_per_kib = 2048;
+	w->ports[1].latency_ns = 3000;
+	start(w);
+	write_to(w, 0, 1, 100);
+	/* Out of one port, into the other. */
+	want_ns = frame_bytes + 1000 + 2 * frame_bytes + 3000;
+	while (w->net.nodes[1].core.counters.rx_frames == 0)
+		CU_ASSERT_TRUE_FATAL(net_step(&w->net, SECOND_NS));
+	CU_ASSERT_EQUAL(w->net.now_ns, want_ns);
+	end(w);
+}
+
+static void full_queues_drop_the_last(void)
+{
+	struct world *w = make(3);
+
+	w->ports[2].queue_frames = 3;
+	w->ports[2].ns_per_kib = 100000;
+	start(w);
+	write_to(w, 0, 2, LEN);
+	write_to(w, 1, 2, LEN);
+	CU_ASSERT_TRUE(net_run(&w->net, SECOND_NS));
+	CU_ASSERT_TRUE(w->net.dropped > 0);
+	CU_ASSERT_EQUAL(w->net.lost, 0);
+	CU_ASSERT_EQUAL(net_faults(&w->net, 0x120) + net_faults(&w->net, 0x121), w->net.dropped);
+	CU_ASSERT_TRUE(is_written(w, 0, 2));
+	CU_ASSERT_TRUE(is_written(w, 1, 2));
+	end(w);
+	/* A node that takes one frame a turn, and has room for one. */
+	w = make(2);
+	w->ports[1].rx_frames = 1;
+	w->ports[1].burst = 1;
+	w->ports[0].ns_per_kib = w->ports[1].ns_per_kib = 0;
+	start(w);
+	write_to(w, 0, 1, LEN);
+	CU_ASSERT_TRUE(net_run(&w->net, SECOND_NS));
+	CU_ASSERT_TRUE(w->net.dropped > 0);
+	CU_ASSERT_TRUE(is_written(w, 0, 1));
+	end(w);
+}
+
+static void a_paused_node_does_nothing(void)
+{
+	struct net_pause pause = {.node = 1, .from_ns = 2000, .until_ns = 100000};
+	struct world *w = make(2);
+
+	w->conf.pauses = &pause;
+	w->conf.num_pauses = 1;
+	start(w);
+	write_to(w, 0, 1, LEN);
+	while (net_step(&w->net, pause.until_ns - 1))
+		;
+	CU_ASSERT_EQUAL(w->net.nodes[1].core.counters.rx_frames, 0);
+	CU_ASSERT_EQUAL(w->net.ports[1].rx_waiting, 5);
+	CU_ASSERT_TRUE(net_step(&w->net, pause.until_ns));
+	CU_ASSERT_EQUAL(w->net.now_ns, pause.until_ns);
+	CU_ASSERT_EQUAL(w->net.nodes[1].core.counters.rx_frames, 5);
+	CU_ASSERT_TRUE(net_run(&w->net, SECOND_NS));
+	CU_ASSERT_TRUE(is_written(w, 0, 1));
+	end(w);
+}
+
+/* One WRITE of five packets, with a fate; how the frames of node 0 fared at node 1. */
+static void with_fate(enum net_fate_kind kind, uint64_t arg)
+{
+	struct net_fate fate = {.qpn = 0x110, .number = 2, .kind = kind, .arg = arg};
+	struct world *w = make(2);
+	const struct uroce_counters *c = &w->net.nodes[0].core.counters;
+
+	w->conf.explicit_fates = true;
+	w->conf.fates = &fate;
+	w->conf.num_fates = 1;
+	start(w);
+	write_to(w, 0, 1, LEN);
+	CU_ASSERT_TRUE(net_run(&w->net, SECOND_NS));
+	CU_ASSERT_TRUE(is_written(w, 0, 1));
+	c = &w->net.nodes[1].core.counters;
+	CU_ASSERT_EQUAL(w->net.num_notes, 1);
+	CU_ASSERT_EQUAL(net_faults(&w->net, 0x110), 1);
+	CU_ASSERT_EQUAL(net_faults(&w->net, 0x101), 0);
+	CU_ASSERT_EQUAL(w->net.lost, kind == NET_LOSE);
+	CU_ASSERT_EQUAL(c->drops[UROCE_DROP_ICRC], kind == NET_FLIP);
+	/* What comes late comes after it was sent again. */
+	CU_ASSERT_EQUAL(c->duplicate_request > 0, kind == NET_DUPLICATE || kind == NET_DELAY);
+	/* A gap: the two behind it are early. */
+	CU_ASSERT_EQUAL(c->out_of_sequence, kind == NET_DUPLICATE ? 0 : 2);
+	end(w);
+}
+
+static void each_fate_does_what_it_says(void)
+{
+	with_fate(NET_LOSE, 0);
+	with_fate(NET_DELAY, 5000);
+	with_fate(NET_FLIP, 8 * 100 + 3);
+	with_fate(NET_DUPLICATE, 0);
+}
+
+/* Everything that a run left behind, in one number. */
+static uint64_t print_of(const struct net *net)
+{
+	uint64_t sum = net->now_ns * 31 + net->frames;
+
+	for (uint32_t i = 0; i < net->num_nodes; i++) {
+		const struct uroce_trace_event *e = net->nodes[i].core.trace.events;
+
+		for (uint32_t n = 0; n < NODE_TRACE; n++)
+			sum = (sum ^ e[n].now_ns ^ e[n].psn ^ e[n].kind) * 0x100000001b3u;
+	}
+	return sum;
+}
+
+static uint64_t run_bad(
+	uint64_t seed, const struct net_fate *fates, uint32_t num_fates, struct world **kept)
+{
+	struct world *w = make(3);
+	uint64_t print;
+
+	w->conf.seed = seed;
+	w->conf.loss_ppm = w->conf.duplicate_ppm = w->conf.reorder_ppm = w->conf.flip_ppm = 50000;
+	w->conf.loss_mask = 2;
+	w->conf.explicit_fates = fates != NULL;
+	w->conf.fates = fates;
+	w->conf.num_fates = num_fates;
+	start(w);
+	for (uint32_t from = 0; from < 3; from++)
+		for (uint32_t to = 0; to < 3; to++)
+			write_to(w, from, to, LEN);
+	CU_ASSERT_TRUE(net_run(&w->net, SECOND_NS));
+	CU_ASSERT_TRUE(w->net.num_notes > 5);
+	print = print_of(&w->net);
+	if (kept)
+		*kept = w;
+	else
+		end(w);
+	return print;
+}
+
+static void a_seed_is_a_run(void)
+{
+	CU_ASSERT_EQUAL(run_bad(1, NULL, 0, NULL), run_bad(1, NULL, 0, NULL));
+	CU_ASSERT_NOT_EQUAL(run_bad(1, NULL, 0, NULL), run_bad(2, NULL, 0, NULL));
+}
+
+static void notes_are_a_run(void)
+{
+	for (uint64_t seed = 1; seed < 20; seed++) {
+		struct world *w;
+		uint64_t print = run_bad(seed, NULL, 0, &w);
+
+		CU_ASSERT_EQUAL(run_bad(99, w->net.notes, w->net.num_notes, NULL), print);
+		CU_ASSERT_NOT_EQUAL(run_bad(99, w->net.notes, w->net.num_notes / 2, NULL), print);
+		end(w);
+	}
+}
+
+static void a_mask_decides_on_the_first_frames(void)
+{
+	struct world *w = make(2);
+
+	w->conf.loss_mask = 0x15;
+	start(w);
+	write_to(w, 0, 1, LEN);
+	CU_ASSERT_TRUE(net_run(&w->net, SECOND_NS));
+	CU_ASSERT_EQUAL(w->net.lost, 3);
+	CU_ASSERT_TRUE(is_written(w, 0, 1));
+	end(w);
+}
+
+int main(void)
+{
+	static const struct unit_case cases[] = {
+		{"up to five nodes write to each other and themselves", everybody_to_everybody},
+		{"a frame takes the time of both its ports", the_time_a_frame_takes},
+		{"a queue that is full drops what comes last", full_queues_drop_the_last},
+		{"a paused node does nothing, and goes on afterwards", a_paused_node_does_nothing},
+		{"each fate does what it says, to one frame", each_fate_does_what_it_says},
+		{"a mask decides on the first frames", a_mask_decides_on_the_first_frames},
+		{"a seed is a run, and another seed another run", a_seed_is_a_run},
+		{"the notes of a run are that run", notes_are_a_run},
+	};
+
+	return run_suite("net", cases, sizeof(cases) / sizeof(cases[0]));
+}

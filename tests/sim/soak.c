@@ -1,0 +1,428 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Running a world. Work is posted bit by bit at random while frames fly; what is polled goes to
+ * the model at once, with memory as it is then. A connection whose retries ran out gets nothing
+ * more, and the others go on. Whether retries may run out at all is judged here: it takes as many
+ * faults as there are tries.
+ */
+#include "soak.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "plant.h"
+
+#define LIMIT_NS 3600000000000ull
+
+enum {
+	TRIES = 8, /* of a request, at the defaults of a node's queue pairs */
+	BAD_KEY = 0x666,
+};
+
+struct soak {
+	const struct world_part *part;
+	struct world world;
+	struct net net;
+	struct model *model;
+	const uint8_t *memory[WORLD_NODES_MAX];
+	uint32_t num_directions;
+	uint32_t posted[WORLD_DIRECTIONS_MAX];
+	uint32_t recvs_posted[WORLD_DIRECTIONS_MAX]; /* operations passed, receiving or not */
+	uint32_t received[WORLD_DIRECTIONS_MAX];     /* receives completed with success */
+	uint64_t random;
+	bool no_plan;
+	char wrong[256];
+};
+
+__attribute__((format(printf, 2, 3))) static bool complain(struct soak *s, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	if (!s->wrong[0])
+		vsnprintf(s->wrong, sizeof(s->wrong), format, args);
+	va_end(args);
+	return false;
+}
+
+static bool complain_of_model(struct soak *s)
+{
+	return complain(s, "%s", model_wrong(s->model));
+}
+
+/* ---- beginning ---- */
+
+static void fill(uint8_t *p, uint32_t bytes, uint64_t salt)
+{
+	for (uint32_t i = 0; i < bytes; i++)
+		p[i] = (uint8_t)(i * 31 + (i >> 8) * 7 + salt);
+}
+
+static void plan_direction(struct soak *s, uint32_t direction)
+{
+	const struct world_direction *dir = &s->world.directions[direction];
+	const struct node_qp_conf *qp = &s->world.qps[dir->node][dir->qp];
+	uint32_t to = s->world.directions[direction ^ 1].node;
+	struct model_direction conf = {.service = dir->service,
+		.may_repeat = s->world.net.duplicate_ppm > 0,
+		/* A second copy comes when it comes. */
+		.may_reorder = s->world.net.reorder_ppm > 0 || s->world.net.duplicate_ppm > 0,
+		.from = dir->node,
+		.to = to,
+		.recv_queue = model_add_recv_queue(s->model, to, false),
+		.reverse = direction ^ 1,
+		.signal_all = qp->signal_all};
+	bool good = true;
+
+	model_add_direction(s->model, &conf);
+	for (uint32_t i = 0; i < dir->num; i++) {
+		const struct world_op *op = &dir->ops[i];
+
+		if (op->receives)
+			good &= model_add_recv(s->model, conf.recv_queue, &op->recv);
+		good &= model_add_op(s->model, direction, &op->op);
+	}
+	if (!good) {
+		s->no_plan = true;
+		complain_of_model(s);
+	}
+}
+
+static void begin(struct soak *s)
+{
+	struct world *w = &s->world;
+	struct net_conf conf;
+
+	plant((enum plant_kind)s->part->plant);
+	world_draw(w, s->part);
+	s->random = w->random;
+	s->num_directions = 2 * w->num_conns;
+	conf = w->net;
+	conf.explicit_fates = s->part->explicit_fates;
+	conf.fates = s->part->fates;
+	conf.num_fates = s->part->num_fates;
+	net_init(&s->net, &conf);
+	s->model = model_create(w->num_nodes, w->mem_bytes);
+	for (uint32_t i = 0; i < w->num_nodes; i++) {
+		uint8_t *mem = s->net.nodes[i].mem;
+
+		fill(mem, w->mem_bytes, s->part->seed + i);
+		world_clear_words(mem);
+		memcpy(model_memory(s->model, i), mem, w->mem_bytes);
+		s->memory[i] = mem;
+	}
+	for (uint32_t i = 0; i < s->num_directions; i++)
+		plan_direction(s, i);
+}
+
+/* ---- posting ---- */
+
+static bool is_broken(const struct soak *s, uint32_t direction)
+{
+	return model_is_broken(s->model, direction) || model_is_broken(s->model, direction ^ 1);
+}
+
+static enum uroce_wr_opcode opcode_of(enum model_kind kind)
+{
+	switch (kind) {
+	case MODEL_SEND:
+		return UROCE_WR_SEND;
+	case MODEL_SEND_IMM:
+		return UROCE_WR_SEND_WITH_IMM;
+	case MODEL_WRITE:
+		return UROCE_WR_RDMA_WRITE;
+	case MODEL_WRITE_IMM:
+		return UROCE_WR_RDMA_WRITE_WITH_IMM;
+	case MODEL_READ:
+		return UROCE_WR_RDMA_READ;
+	case MODEL_CAS:
+		return UROCE_WR_ATOMIC_CMP_AND_SWP;
+	case MODEL_FADD:
+		return UROCE_WR_ATOMIC_FETCH_AND_ADD;
+	}
+	return UROCE_WR_SEND;
+}
+
+static bool post_send(struct soak *s, uint32_t direction)
+{
+	const struct world_direction *dir = &s->world.directions[direction];
+	const struct world_op *op = &dir->ops[s->posted[direction]];
+	struct node *peer = &s->net.nodes[s->world.directions[direction ^ 1].node];
+	struct endpoint_wr wr;
+
+	if (s->posted[direction] == dir->num)
+		return false;
+	wr = (struct endpoint_wr){.wr_id = op->op.id,
+		.opcode = opcode_of(op->op.kind),
+		.num_segs = op->num_segs,
+		.imm = op->op.imm,
+		.remote_addr = (uintptr_t)(peer->mem + op->op.remote),
+		.rkey = op->bad_key ? BAD_KEY : peer->key,
+		.compare_add = op->op.compare_add,
+		.swap = op->op.swap};
+	wr.flags = (op->op.fence ? UROCE_SEND_FENCE : 0) |
+		(op->op.signalled ? UROCE_SEND_SIGNALED : 0) |
+		(op->is_inline ? UROCE_SEND_INLINE : 0);
+	for (uint32_t i = 0; i < op->num_segs; i++) {
+		wr.segs[i].offset = op->segs[i].offset;
+		wr.segs[i].bytes = op->segs[i].bytes;
+	}
+	if (!node_post_send(&s->net.nodes[dir->node], dir->qp, &wr))
+		return false;
+	s->posted[direction]++;
+	model_posted(s->model, direction);
+	return true;
+}
+
+/* The next receive for a direction, at its far end. */
+static bool post_recv(struct soak *s, uint32_t direction)
+{
+	const struct world_direction *dir = &s->world.directions[direction];
+	const struct world_direction *far = &s->world.directions[direction ^ 1];
+	uint32_t *at = &s->recvs_posted[direction];
+	const struct model_recv *recv;
+
+	while (*at < dir->num && !dir->ops[*at].receives)
+		++*at;
+	if (*at == dir->num)
+		return false;
+	recv = &dir->ops[*at].recv;
+	if (!node_post_recv(&s->net.nodes[far->node], far->qp, recv->id, recv->at, recv->bytes))
+		return false;
+	++*at;
+	model_recv_posted(s->model, direction);
+	return true;
+}
+
+/* Posts a random part of what is left. */
+static void post_some(struct soak *s)
+{
+	for (uint32_t i = 0; i < s->num_directions; i++) {
+		if (is_broken(s, i))
+			continue;
+		while (!s->world.late_receives && post_recv(s, i))
+			;
+		if (world_random(&s->random, 6) == 0)
+			post_recv(s, i);
+		for (uint32_t n = world_random(&s->random, 4);
+			n > 0 && world_random(&s->random, 6) == 0; n--)
+			post_send(s, i);
+	}
+}
+
+/* Nothing moves by itself: one more of each thing. False: nothing could be posted. */
+static bool post_more(struct soak *s)
+{
+	bool posted = false;
+
+	for (uint32_t i = 0; i < s->num_directions; i++)
+		if (!is_broken(s, i))
+			posted |= post_recv(s, i) | post_send(s, i);
+	return posted;
+}
+
+static bool is_all_posted(const struct soak *s)
+{
+	for (uint32_t i = 0; i < s->num_directions; i++) {
+		const struct world_direction *dir = &s->world.directions[i];
+
+		if (is_broken(s, i))
+			continue;
+		if (s->posted[i] < dir->num)
+			return false;
+		for (uint32_t op = s->recvs_posted[i]; op < dir->num; op++)
+			if (dir->ops[op].receives)
+				return false;
+	}
+	return true;
+}
+
+/* ---- polling ---- */
+
+static enum model_status status_of(uint32_t status)
+{
+	switch (status) {
+	case UROCE_STATUS_SUCCESS:
+		return MODEL_SUCCESS;
+	case UROCE_STATUS_RETRY_EXC_ERR:
+		return MODEL_RETRIES_OUT;
+	case UROCE_STATUS_WR_FLUSH_ERR:
+		return MODEL_FLUSHED;
+	default:
+		return MODEL_OTHER_ERROR;
+	}
+}
+
+static enum model_what what_of(uint32_t opcode)
+{
+	switch (opcode) {
+	case UROCE_WC_RDMA_WRITE:
+		return MODEL_IS_WRITE;
+	case UROCE_WC_RDMA_READ:
+		return MODEL_IS_READ;
+	case UROCE_WC_COMP_SWAP:
+		return MODEL_IS_CAS;
+	case UROCE_WC_FETCH_ADD:
+		return MODEL_IS_FADD;
+	case UROCE_WC_RECV:
+		return MODEL_IS_RECV;
+	case UROCE_WC_RECV_RDMA_WITH_IMM:
+		return MODEL_IS_RECV_OF_WRITE;
+	default:
+		return MODEL_IS_SEND;
+	}
+}
+
+/* How often a request of this direction, or its answer, may have failed. */
+static uint64_t count_excuses(const struct soak *s, uint32_t direction)
+{
+	const struct world_direction *dir = &s->world.directions[direction];
+	uint64_t timeout_ns = 4096ull << s->world.qps[dir->node][dir->qp].attr.timeout;
+	uint64_t n = (uint64_t)net_faults(&s->net, world_qpn(direction)) +
+		net_faults(&s->net, world_qpn(direction ^ 1));
+
+	for (uint32_t i = 0; i < s->world.net.num_pauses; i++) {
+		const struct net_pause *pause = &s->world.pauses[i];
+
+		n += 1 + (pause->until_ns - pause->from_ns) / timeout_ns;
+	}
+	return n;
+}
+
+static bool take_completion(struct soak *s, const struct uroce_cqe *cqe)
+{
+	struct model_completion c = {.recv = cqe->opcode >= UROCE_WC_RECV,
+		.id = cqe->wr_id,
+		.status = status_of(cqe->status),
+		.what = what_of(cqe->opcode),
+		.bytes = cqe->bytes,
+		.has_imm = cqe->flags & UROCE_WC_WITH_IMM,
+		.imm = cqe->imm};
+
+	/* Queue pairs are numbered by the direction that they send. */
+	c.direction = cqe->qpn - world_qpn(0);
+	if (c.direction >= s->num_directions)
+		return complain(s, "a completion of queue pair 0x%x, which is not there", cqe->qpn);
+	if (c.recv)
+		c.direction ^= 1;
+	if (c.status == MODEL_RETRIES_OUT && !model_is_broken(s->model, c.direction ^ 1) &&
+		count_excuses(s, c.direction) < TRIES)
+		return complain(s, "%u: retries ran out after fewer faults than tries: %u",
+			c.direction, (uint32_t)count_excuses(s, c.direction));
+	s->received[c.direction] += c.recv && c.status == MODEL_SUCCESS;
+	return model_completed(s->model, &c, s->memory) || complain_of_model(s);
+}
+
+static bool poll_all(struct soak *s)
+{
+	struct uroce_cqe cqe;
+
+	for (uint32_t i = 0; i < s->net.num_nodes; i++)
+		for (uint32_t cq = 0; cq < s->net.nodes[i].num_cqs; cq++)
+			while (node_poll(&s->net.nodes[i], cq, &cqe, 1) == 1)
+				if (!take_completion(s, &cqe))
+					return false;
+	return true;
+}
+
+/* ---- the end ---- */
+
+/* The model lets unreliable messages be missing; where nothing befell them they must not be. */
+static bool check_arrived(struct soak *s, uint32_t direction)
+{
+	const struct world_direction *dir = &s->world.directions[direction];
+	uint32_t sent = 0;
+
+	if (dir->service == MODEL_RC || s->world.late_receives || s->world.net.num_pauses > 0 ||
+		net_faults(&s->net, world_qpn(direction ^ 1)) > 0)
+		return true;
+	for (uint32_t i = 0; i < dir->num; i++)
+		sent += dir->ops[i].receives;
+	return s->received[direction] == sent ||
+		complain(s, "%u: %u of %u messages arrived, and none was lost", direction,
+			s->received[direction], sent);
+}
+
+/* What the model does not know: counters, and that nothing is left open inside. */
+static bool check_rest(struct soak *s)
+{
+	for (uint32_t i = 0; i < s->net.num_nodes; i++)
+		if (!node_counts_add_up(&s->net.nodes[i]))
+			return complain(s, "node %u: frames are not those accepted and dropped", i);
+	if (s->net.strays > 0)
+		return complain(s, "%u frames were for nobody", (uint32_t)s->net.strays);
+	for (uint32_t i = 0; i < s->num_directions; i++) {
+		const struct world_direction *dir = &s->world.directions[i];
+		const struct uroce_qp *qp = s->net.nodes[dir->node].qps[dir->qp].qp;
+
+		if (is_broken(s, i))
+			continue;
+		if (!check_arrived(s, i))
+			return false;
+		if (qp->req.reads_out != 0 || qp->resp.reads_owed != 0)
+			return complain(s, "%u: a read is still open", i);
+		if (qp->req.psn_una != qp->req.psn_high || qp->req.head != qp->req.tail)
+			return complain(s, "%u: PSN 0x%06x is still open", i, qp->req.psn_una);
+		if (qp->req.psn_next > 0xffffff)
+			return complain(s, "%u: a PSN left its circle", i);
+	}
+	return true;
+}
+
+static bool run(struct soak *s)
+{
+	if (s->wrong[0])
+		return false;
+	for (;;) {
+		bool moving;
+
+		if (s->net.now_ns > LIMIT_NS)
+			return complain(s, "did not end in an hour");
+		post_some(s);
+		moving = net_step(&s->net, UINT64_MAX - 1);
+		if (!poll_all(s))
+			return false;
+		if (moving)
+			continue;
+		if (is_all_posted(s))
+			break;
+		if (!post_more(s))
+			return complain(s, "came to rest with work left");
+	}
+	if (!model_check_end(s->model, s->memory))
+		return complain_of_model(s);
+	return check_rest(s);
+}
+
+struct soak_result soak_run(const struct world_part *part, uint32_t trace)
+{
+	struct soak *s = calloc(1, sizeof(*s));
+	struct soak_result result = {0};
+
+	if (!s)
+		abort();
+	s->part = part;
+	begin(s);
+	result.good = run(s);
+	result.no_plan = s->no_plan;
+	memcpy(result.wrong, s->wrong, sizeof(result.wrong));
+	result.conns = s->world.num_conns;
+	for (uint32_t i = 0; i < s->num_directions; i += 2)
+		result.broken += is_broken(s, i);
+	result.packets = s->net.frames;
+	result.faults = s->net.num_notes + s->net.dropped;
+	result.end_ns = s->net.now_ns;
+	result.fates = s->net.notes;
+	result.num_fates = s->net.num_notes;
+	s->net.notes = NULL;
+	if (!result.good && trace > 0) {
+		world_print(&s->world, part);
+		net_print_trace(&s->net, trace);
+	}
+	model_destroy(s->model);
+	net_fini(&s->net);
+	free(s);
+	return result;
+}

@@ -1,0 +1,501 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Drawing worlds. Each node has bytes that are only ever read (to send from, and for peers to
+ * READ), words for atomics, a few to each direction, and places: a piece of memory for each
+ * message, at any alignment, with a gap around it. Some operations go back to a place: WRITEs over
+ * an earlier WRITE, READs of what was written, and SENDs of what was READ, with the fences that
+ * these need; so a request that is carried out late, twice or too early shows.
+ */
+#include "world.h"
+
+#include <string.h>
+
+enum {
+	LEN_MAX = 20000,
+	SRC_BYTES = 24576,
+	WORDS = 4, /* of each direction */
+	WORDS_AT = SRC_BYTES,
+	PLACES_AT = WORDS_AT + WORLD_DIRECTIONS_MAX * WORDS * 8,
+	MEM_MAX = 1 << 19,
+	GAP_BYTES = 8,
+	GRH_BYTES = 40,
+	UC_MTUS_MAX = 3, /* length of a message */
+	PPM_PERCENT = 10000,
+	OPS_TOTAL = 96,
+	FIRST_QPN = 0x100,
+};
+
+/* A place that a direction may come back to. */
+struct place {
+	uint32_t at;
+	uint32_t bytes;
+	bool was_read;
+};
+
+struct places {
+	struct place list[WORLD_OPS_MAX];
+	uint32_t num;
+};
+
+/* What is known while drawing. */
+struct draft {
+	struct world *w;
+	uint64_t random;
+	uint32_t used[WORLD_NODES_MAX]; /* up to where */
+	uint32_t to;			/* the other end's node */
+	uint32_t mtu;
+	enum model_service service;
+	struct places written;	/* at the far end */
+	struct places answered; /* at the near end */
+	uint64_t words[WORDS];	/* of the direction, as they will be */
+};
+
+uint32_t world_random(uint64_t *state, uint32_t n)
+{
+	return (uint32_t)(net_random(state) >> 16) % n;
+}
+
+uint32_t world_qpn(uint32_t direction)
+{
+	return FIRST_QPN + direction;
+}
+
+void world_clear_words(uint8_t *mem)
+{
+	memset(mem + WORDS_AT, 0, PLACES_AT - WORDS_AT);
+}
+
+static uint32_t draw(struct draft *d, uint32_t n)
+{
+	return world_random(&d->random, n);
+}
+
+struct world_part world_whole(uint64_t seed, uint32_t num_nodes)
+{
+	struct world_part part = {.seed = seed, .num_nodes = num_nodes, .pauses = UINT32_MAX};
+
+	memset(part.ops, 0xff, sizeof(part.ops));
+	return part;
+}
+
+/* ---- operations ---- */
+
+/* Memory of a node for a message of its own; 0 when there is no more. */
+static uint32_t take_place(struct draft *d, uint32_t node, uint32_t bytes)
+{
+	uint32_t at = d->used[node];
+	uint32_t need = bytes + GAP_BYTES + draw(d, 8);
+
+	if (at + need > MEM_MAX)
+		return 0;
+	d->used[node] += need;
+	return at + draw(d, 8) % (need - bytes);
+}
+
+/* Of what may be lost nobody knows what it looks like later. */
+static void remember(struct draft *d, struct places *places, uint32_t at, uint32_t bytes)
+{
+	if (bytes > 0 && d->service == MODEL_RC)
+		places->list[places->num++] = (struct place){.at = at, .bytes = bytes};
+}
+
+/* A part of a place known before, one time in `one_in`. */
+static struct place *revisit(
+	struct draft *d, struct places *places, uint32_t one_in, struct world_op *op, uint32_t *at)
+{
+	struct place *place;
+	uint32_t skip;
+
+	if (places->num == 0 || draw(d, one_in) != 0)
+		return NULL;
+	place = &places->list[draw(d, places->num)];
+	skip = draw(d, 3) ? 0 : draw(d, place->bytes);
+	op->op.bytes = place->bytes - skip;
+	*at = place->at + skip;
+	return place;
+}
+
+static uint32_t draw_len(struct draft *d)
+{
+	uint32_t len;
+
+	if (d->service == MODEL_UD)
+		return draw(d, 3) ? draw(d, d->mtu + 1) : d->mtu;
+	switch (draw(d, 4)) {
+	case 0:
+		return draw(d, 65);
+	case 1:
+		len = d->mtu * draw(d, 4) + draw(d, 3);
+		break;
+	case 2:
+		len = draw(d, 2 * d->mtu);
+		break;
+	default:
+		len = draw(d, LEN_MAX + 1);
+		break;
+	}
+	if (d->service == MODEL_UC && len > UC_MTUS_MAX * d->mtu)
+		len = UC_MTUS_MAX * d->mtu;
+	return len < LEN_MAX ? len : LEN_MAX;
+}
+
+/* A receive of an unreliable service may get any message, so it has room for each. */
+static uint32_t recv_len(const struct draft *d, uint32_t bytes)
+{
+	if (d->service == MODEL_UD)
+		return d->mtu + GRH_BYTES;
+	return d->service == MODEL_UC ? UC_MTUS_MAX * d->mtu : bytes;
+}
+
+/* Cuts the local side of an operation into random segments. */
+static void cut(struct draft *d, struct world_op *op)
+{
+	uint32_t bytes = op->op.bytes, at = op->op.local;
+	uint32_t n = bytes == 0 ? draw(d, 2) : draw(d, 3) == 0 ? 1 + draw(d, WORLD_SEGS_MAX) : 1;
+
+	op->num_segs = n;
+	for (uint32_t i = 0; i < n; i++) {
+		uint32_t part = i + 1 == n ? bytes : draw(d, bytes + 1);
+
+		op->segs[i].offset = at;
+		op->segs[i].bytes = part;
+		at += part;
+		bytes -= part;
+	}
+}
+
+static bool draw_atomic(struct draft *d, uint32_t direction, struct world_op *op)
+{
+	uint32_t word = draw(d, WORDS);
+	uint64_t *value = &d->words[word];
+
+	op->op.bytes = 8;
+	op->op.remote = WORDS_AT + 8 * (WORDS * direction + word);
+	op->op.local = take_place(d, d->w->directions[direction].node, 8);
+	op->op.swap = draw(d, 100);
+	op->op.compare_add = draw(d, 100);
+	if (op->op.kind == MODEL_FADD) {
+		*value += op->op.compare_add;
+	} else {
+		if (draw(d, 2))
+			op->op.compare_add = *value;
+		if (op->op.compare_add == *value)
+			*value = op->op.swap;
+	}
+	remember(d, &d->answered, op->op.local, 8);
+	return op->op.local != 0;
+}
+
+static bool draw_read(struct draft *d, uint32_t direction, struct world_op *op)
+{
+	struct place *place = revisit(d, &d->written, 4, op, &op->op.remote);
+
+	if (place) {
+		place->was_read = true;
+	} else {
+		op->op.bytes = draw_len(d);
+		op->op.remote = draw(d, SRC_BYTES - LEN_MAX);
+	}
+	op->op.local = take_place(d, d->w->directions[direction].node, op->op.bytes);
+	remember(d, &d->answered, op->op.local, op->op.bytes);
+	return op->op.local != 0;
+}
+
+/* Where the bytes of a SEND or WRITE come from. */
+static void draw_source(struct draft *d, struct world_op *op)
+{
+	if (op->op.bytes == 0 && revisit(d, &d->answered, 6, op, &op->op.local)) {
+		op->op.fence = true;
+		return;
+	}
+	if (op->op.bytes == 0)
+		op->op.bytes = draw_len(d);
+	op->op.local = draw(d, SRC_BYTES - LEN_MAX);
+	op->is_inline = op->op.bytes > 0 && op->op.bytes <= 256 && draw(d, 3) == 0;
+}
+
+static bool draw_write(struct draft *d, struct world_op *op)
+{
+	struct place *place = revisit(d, &d->written, 4, op, &op->op.remote);
+
+	draw_source(d, op);
+	if (place) {
+		op->op.fence |= place->was_read;
+	} else {
+		op->op.remote = take_place(d, d->to, op->op.bytes);
+		remember(d, &d->written, op->op.remote, op->op.bytes);
+	}
+	return op->op.remote != 0;
+}
+
+static bool draw_send(struct draft *d, struct world_op *op)
+{
+	draw_source(d, op);
+	op->recv.bytes = recv_len(d, op->op.bytes);
+	op->recv.at = take_place(d, d->to, op->recv.bytes);
+	return op->recv.at != 0;
+}
+
+static bool draw_op(struct draft *d, uint32_t direction)
+{
+	static const enum model_kind kinds[] = {MODEL_WRITE, MODEL_WRITE_IMM, MODEL_SEND,
+		MODEL_SEND_IMM, MODEL_READ, MODEL_READ, MODEL_FADD, MODEL_CAS};
+	/* The first four are UC's too, two of them UD's. */
+	const uint32_t first = d->service == MODEL_UD ? 2 : 0;
+	const uint32_t num = d->service == MODEL_RC ? 8 : d->service == MODEL_UC ? 4 : 2;
+	struct world_direction *dir = &d->w->directions[direction];
+	struct world_op *op = &dir->ops[dir->num];
+	bool good = false;
+
+	*op = (struct world_op){.op = {.kind = kinds[first + draw(d, num)],
+					.id = dir->num,
+					.imm = draw(d, 1u << 30),
+					.fence = draw(d, 8) == 0,
+					.signalled = draw(d, 3) == 0}};
+	op->recv.id = dir->num;
+	switch (op->op.kind) {
+	case MODEL_SEND:
+	case MODEL_SEND_IMM:
+		good = draw_send(d, op);
+		break;
+	case MODEL_WRITE:
+	case MODEL_WRITE_IMM:
+		good = draw_write(d, op);
+		break;
+	case MODEL_READ:
+		good = draw_read(d, direction, op);
+		break;
+	case MODEL_CAS:
+	case MODEL_FADD:
+		good = draw_atomic(d, direction, op);
+		break;
+	}
+	if (!good)
+		return false;
+	op->receives = op->op.kind <= MODEL_SEND_IMM || op->op.kind == MODEL_WRITE_IMM;
+	op->bad_key = op->op.bytes == 0 && draw(d, 2);
+	if (op->is_inline) {
+		op->num_segs = 1;
+		op->segs[0].offset = op->op.local;
+		op->segs[0].bytes = op->op.bytes;
+	} else {
+		cut(d, op);
+	}
+	dir->num++;
+	return true;
+}
+
+/* ---- the network ---- */
+
+static void draw_faults(struct draft *d)
+{
+	static const uint32_t percents[] = {0, 0, 0, 1, 2, 5, 10, 20, 30};
+	const uint32_t n = sizeof(percents) / sizeof(percents[0]);
+	struct net_conf *net = &d->w->net;
+
+	if (draw(d, 4) == 0)
+		return;
+	net->loss_ppm = percents[draw(d, n)] * PPM_PERCENT;
+	net->duplicate_ppm = percents[draw(d, n)] * PPM_PERCENT;
+	net->reorder_ppm = percents[draw(d, n)] * PPM_PERCENT;
+	net->flip_ppm = percents[draw(d, n)] * PPM_PERCENT;
+}
+
+static void draw_ports(struct draft *d)
+{
+	uint64_t latency_ns = 250 + draw(d, 10000), ns_per_kib = 10 + draw(d, 400);
+
+	for (uint32_t i = 0; i < d->w->num_nodes; i++) {
+		struct net_port_conf *port = &d->w->ports[i];
+
+		*port = (struct net_port_conf){.latency_ns = latency_ns, .ns_per_kib = ns_per_kib};
+		if (draw(d, 3) == 0) {
+			port->latency_ns = 250 + draw(d, 10000);
+			port->ns_per_kib = 10 + draw(d, 400);
+		}
+		if (draw(d, 12) == 0)
+			port->queue_frames = 16 + draw(d, 100);
+		if (draw(d, 12) == 0)
+			port->rx_frames = 16 + draw(d, 100);
+		port->burst = draw(d, 2) ? 32 : 1 + draw(d, 32);
+		port->tx_slots = 1 + draw(d, 32);
+	}
+}
+
+static void draw_pauses(struct draft *d)
+{
+	struct world *w = d->w;
+
+	if (draw(d, 4) > 0)
+		return;
+	w->net.num_pauses = 1 + draw(d, WORLD_PAUSES_MAX);
+	for (uint32_t i = 0; i < w->net.num_pauses; i++) {
+		uint64_t from_ns = draw(d, 2000000);
+
+		w->pauses[i] = (struct net_pause){draw(d, w->num_nodes), from_ns,
+			from_ns + 1 + (draw(d, 3) ? draw(d, 200000) : draw(d, 20000000))};
+	}
+}
+
+/* ---- connections ---- */
+
+static uint32_t draw_psn(struct draft *d)
+{
+	static const uint32_t psns[] = {0, 0x10, 0xfffffe, 0xfffff0, 0x7ffffe, 0x800000};
+
+	return draw(d, 2) ? psns[draw(d, 6)] : draw(d, 1u << 24);
+}
+
+static void draw_qp(struct draft *d, struct node_qp_conf *conf)
+{
+	conf->mtu_bytes = d->mtu;
+	conf->sq_psn = draw_psn(d);
+	conf->caps.window_pkts = draw(d, 2) ? 1 + draw(d, 128) : 1 + draw(d, 8);
+	conf->caps.max_send_wr = 1 + draw(d, 64);
+	conf->caps.max_recv_wr = draw(d, 2) ? 64 : 1 + draw(d, 8);
+	conf->attr.max_rd_atomic = (uint8_t)(1 + draw(d, 16));
+	conf->attr.timeout = (uint8_t)(7 + draw(d, 6));
+	conf->attr.min_rnr_timer = (uint8_t)(1 + draw(d, 12));
+	conf->signal_all = draw(d, 2);
+	/* What is not signalled must fit, or it would wait for itself. */
+	if (!conf->signal_all && conf->caps.max_send_wr < WORLD_OPS_MAX)
+		conf->caps.max_send_wr = WORLD_OPS_MAX;
+}
+
+/* What is not taken stays posted, so all receives must fit. */
+static void set_service(const struct draft *d, struct node_qp_conf *conf)
+{
+	static const enum uroce_qp_type types[] = {
+		[MODEL_RC] = UROCE_QP_RC, [MODEL_UC] = UROCE_QP_UC, [MODEL_UD] = UROCE_QP_UD};
+
+	conf->caps.type = types[d->service];
+	if (d->service != MODEL_RC)
+		conf->caps.max_recv_wr = 64;
+}
+
+static struct node_qp_conf *qp_of(struct world *w, uint32_t direction)
+{
+	const struct world_direction *dir = &w->directions[direction];
+
+	return &w->qps[dir->node][dir->qp];
+}
+
+static void draw_requests(struct draft *d, uint32_t direction)
+{
+	struct world *w = d->w;
+	struct world_direction *dir = &w->directions[direction];
+	uint32_t num = 1 + draw(d, WORLD_OPS_MAX);
+
+	if (num > OPS_TOTAL / w->num_conns)
+		num = OPS_TOTAL / w->num_conns;
+	d->to = w->directions[direction ^ 1].node;
+	d->written.num = d->answered.num = 0;
+	memset(d->words, 0, sizeof(d->words));
+	while (dir->num < num && draw_op(d, direction))
+		;
+}
+
+static void draw_conn(struct draft *d, uint32_t conn)
+{
+	struct world *w = d->w;
+	struct node_qp_conf *confs[2];
+
+	for (uint32_t end = 0; end < 2; end++) {
+		struct world_direction *dir = &w->directions[2 * conn + end];
+
+		dir->node = draw(d, w->num_nodes);
+		dir->qp = w->nodes[dir->node].num_qps++;
+	}
+	d->mtu = 256u << draw(d, 5);
+	d->service = draw(d, 2) ? MODEL_RC : draw(d, 2) ? MODEL_UC : MODEL_UD;
+	for (uint32_t end = 0; end < 2; end++) {
+		const struct world_direction *peer = &w->directions[2 * conn + 1 - end];
+
+		confs[end] = qp_of(w, 2 * conn + end);
+		*confs[end] = node_qp_defaults(peer->node, peer->qp);
+		confs[end]->qpn = world_qpn(2 * conn + end);
+		draw_qp(d, confs[end]);
+		w->directions[2 * conn + end].service = d->service;
+		set_service(d, confs[end]);
+	}
+	for (uint32_t end = 0; end < 2; end++) {
+		confs[end]->rq_psn = confs[1 - end]->sq_psn;
+		confs[end]->attr.max_dest_rd_atomic = confs[1 - end]->attr.max_rd_atomic;
+		confs[end]->caps.max_dest_rd_atomic = confs[1 - end]->attr.max_rd_atomic;
+	}
+	draw_requests(d, 2 * conn);
+	draw_requests(d, 2 * conn + 1);
+}
+
+/* Completion queues: one for all, one for each queue pair, or two for each; just large enough. */
+static void lay_out_cqs(struct draft *d)
+{
+	for (uint32_t i = 0; i < d->w->num_nodes; i++) {
+		struct node_conf *node = &d->w->nodes[i];
+		uint32_t each = draw(d, 3), all = 1;
+
+		node->qps = d->w->qps[i];
+		node->num_cqs = each * node->num_qps > 0 ? each * node->num_qps : 1;
+		for (uint32_t qp = 0; qp < node->num_qps; qp++) {
+			struct node_qp_conf *conf = &d->w->qps[i][qp];
+
+			conf->send_cq = each * qp;
+			conf->recv_cq = each * qp + (each == 2);
+			all += conf->caps.max_send_wr + conf->caps.max_recv_wr;
+		}
+		node->cqes = each ? WORLD_OPS_MAX * 2 + 64 : all;
+	}
+}
+
+/* ---- the whole ---- */
+
+static void leave_out(struct world *w, const struct world_part *part)
+{
+	uint32_t pauses = 0;
+
+	for (uint32_t i = 0; i < 2 * w->num_conns; i++) {
+		struct world_direction *dir = &w->directions[i];
+		uint32_t kept = 0;
+
+		for (uint32_t op = 0; op < dir->num; op++)
+			if (part->ops[i] >> op & 1)
+				dir->ops[kept++] = dir->ops[op];
+		dir->num = kept;
+	}
+	for (uint32_t i = 0; i < w->net.num_pauses; i++)
+		if (part->pauses >> i & 1)
+			w->pauses[pauses++] = w->pauses[i];
+	w->net.num_pauses = pauses;
+}
+
+void world_draw(struct world *w, const struct world_part *part)
+{
+	struct draft d = {.w = w, .random = part->seed * 77777};
+
+	memset(w, 0, sizeof(*w));
+	w->num_nodes = 2 + draw(&d, WORLD_NODES_MAX - 1);
+	if (part->num_nodes)
+		w->num_nodes = part->num_nodes;
+	w->num_conns = 1 + draw(&d, draw(&d, 2) ? WORLD_CONNS_MAX : 2);
+	w->late_receives = draw(&d, 2);
+	for (uint32_t i = 0; i < w->num_nodes; i++)
+		d.used[i] = PLACES_AT;
+	draw_faults(&d);
+	draw_ports(&d);
+	draw_pauses(&d);
+	for (uint32_t i = 0; i < w->num_conns; i++)
+		draw_conn(&d, i);
+	lay_out_cqs(&d);
+	for (uint32_t i = 0; i < w->num_nodes; i++)
+		if (d.used[i] > w->mem_bytes)
+			w->mem_bytes = d.used[i];
+	for (uint32_t i = 0; i < w->num_nodes; i++)
+		w->nodes[i].mem_bytes = w->mem_bytes;
+	w->net.num_nodes = w->num_nodes;
+	w->net.nodes = w->nodes;
+	w->net.ports = w->ports;
+	w->net.pauses = w->pauses;
+	w->net.seed = part->seed;
+	w->random = d.random;
+	leave_out(w, part);
+}

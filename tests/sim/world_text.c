@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Worlds in words. A part of a world is one line of key=value:
+ *
+ *	seed=17 nodes=3 plant=1 ops=0:2,5:1f pauses=1 fates=101:2:L,100:7:D300,104:9:F80,104:9:X0
+ *
+ * nodes and plant only if they are not 0; ops by direction, as a mask in base 16, "ops=all" for all
+ * of all; fates by queue pair number (base 16), turn and kind: Lost, Delayed by ns, Flipped bit,
+ * eXtra copy ns later; no fates= at all: faults by chance.
+ */
+#include "world.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char fate_letters[] = "LDFX";
+
+/* ---- writing ---- */
+
+struct text {
+	char *to;
+	size_t left;
+};
+
+__attribute__((format(printf, 2, 3))) static void add(struct text *t, const char *format, ...)
+{
+	va_list args;
+	int n;
+
+	va_start(args, format);
+	n = vsnprintf(t->to, t->left, format, args);
+	va_end(args);
+	if (n < 0 || (size_t)n >= t->left)
+		abort();
+	t->to += n;
+	t->left -= (size_t)n;
+}
+
+static bool is_whole(const struct world_part *part)
+{
+	for (uint32_t i = 0; i < WORLD_DIRECTIONS_MAX; i++)
+		if (part->ops[i] != UINT32_MAX)
+			return false;
+	return true;
+}
+
+static void add_ops(struct text *t, const struct world_part *part)
+{
+	const char *comma = "";
+
+	if (is_whole(part)) {
+		add(t, " ops=all");
+		return;
+	}
+	add(t, " ops=");
+	for (uint32_t i = 0; i < WORLD_DIRECTIONS_MAX; i++) {
+		if (part->ops[i] == 0)
+			continue;
+		add(t, "%s%u:%x", comma, i, part->ops[i]);
+		comma = ",";
+	}
+}
+
+void world_part_text(const struct world_part *part, char *text, size_t bytes)
+{
+	struct text t = {text, bytes};
+
+	add(&t, "seed=%" PRIu64, part->seed);
+	if (part->num_nodes)
+		add(&t, " nodes=%u", part->num_nodes);
+	if (part->plant)
+		add(&t, " plant=%u", part->plant);
+	add_ops(&t, part);
+	if (part->pauses != UINT32_MAX)
+		add(&t, " pauses=%x", part->pauses);
+	if (!part->explicit_fates)
+		return;
+	add(&t, " fates=");
+	for (uint32_t i = 0; i < part->num_fates; i++) {
+		const struct net_fate *fate = &part->fates[i];
+
+		add(&t, "%s%x:%u:%c", i ? "," : "", fate->qpn, fate->number,
+			fate_letters[fate->kind]);
+		if (fate->kind != NET_LOSE)
+			add(&t, "%" PRIu64, fate->arg);
+	}
+}
+
+/* ---- reading ---- */
+
+static bool read_number(const char **at, int base, uint64_t *value)
+{
+	char *end;
+
+	if (!strchr("0123456789abcdef", **at) || **at == '\0')
+		return false;
+	*value = strtoull(*at, &end, base);
+	if (end == *at)
+		return false;
+	*at = end;
+	return true;
+}
+
+static bool read_char(const char **at, char c)
+{
+	if (**at != c)
+		return false;
+	++*at;
+	return true;
+}
+
+static bool read_ops(struct world_part *part, const char **at)
+{
+	uint64_t direction, mask;
+
+	if (strncmp(*at, "all", 3) == 0) {
+		*at += 3;
+		return true;
+	}
+	memset(part->ops, 0, sizeof(part->ops));
+	if (**at == ' ' || **at == '\0')
+		return true;
+	do {
+		if (!read_number(at, 10, &direction) || direction >= WORLD_DIRECTIONS_MAX ||
+			!read_char(at, ':') || !read_number(at, 16, &mask))
+			return false;
+		part->ops[direction] = (uint32_t)mask;
+	} while (read_char(at, ','));
+	return true;
+}
+
+static bool read_fate(struct net_fate *fate, const char **at)
+{
+	uint64_t qpn, number, arg = 0;
+	const char *letter;
+
+	if (!read_number(at, 16, &qpn) || !read_char(at, ':') || !read_number(at, 10, &number) ||
+		!read_char(at, ':'))
+		return false;
+	letter = **at ? strchr(fate_letters, **at) : NULL;
+	if (!letter)
+		return false;
+	++*at;
+	if (*letter != 'L' && !read_number(at, 10, &arg))
+		return false;
+	*fate = (struct net_fate){
+		(uint32_t)qpn, (uint32_t)number, (enum net_fate_kind)(letter - fate_letters), arg};
+	return true;
+}
+
+static bool read_fates(struct world_part *part, const char **at)
+{
+	part->explicit_fates = true;
+	if (**at == ' ' || **at == '\0')
+		return true;
+	do {
+		part->fates = realloc(part->fates, (part->num_fates + 1) * sizeof(part->fates[0]));
+		if (!part->fates)
+			abort();
+		if (!read_fate(&part->fates[part->num_fates], at))
+			return false;
+		part->num_fates++;
+	} while (read_char(at, ','));
+	return true;
+}
+
+static bool is_key(const char **at, const char *key)
+{
+	if (strncmp(*at, key, strlen(key)) != 0)
+		return false;
+	*at += strlen(key);
+	return true;
+}
+
+static bool read_one(struct world_part *part, const char **at)
+{
+	uint64_t n;
+
+	if (is_key(at, "seed="))
+		return read_number(at, 10, &part->seed);
+	if (is_key(at, "ops="))
+		return read_ops(part, at);
+	if (is_key(at, "fates="))
+		return read_fates(part, at);
+	if (is_key(at, "nodes=")) {
+		if (!read_number(at, 10, &n) || n > WORLD_NODES_MAX)
+			return false;
+		part->num_nodes = (uint32_t)n;
+		return true;
+	}
+	if (is_key(at, "plant=")) {
+		if (!read_number(at, 10, &n))
+			return false;
+		part->plant = (uint32_t)n;
+		return true;
+	}
+	if (is_key(at, "pauses=")) {
+		if (!read_number(at, 16, &n))
+			return false;
+		part->pauses = (uint32_t)n;
+		return true;
+	}
+	return false;
+}
+
+bool world_part_parse(struct world_part *part, const char *text, const char **wrong)
+{
+	*part = world_whole(0, 0);
+	*wrong = text;
+	if (strncmp(text, "seed=", 5) != 0)
+		return false;
+	while (**wrong) {
+		if (read_char(wrong, ' '))
+			continue;
+		if (!read_one(part, wrong) || (**wrong != ' ' && **wrong != '\0'))
+			return false;
+	}
+	return true;
+}
+
+/* ---- telling ---- */
+
+static void print_op(uint32_t direction, const struct world_op *op)
+{
+	static const char *const names[] = {"SEND", "SEND with immediate", "WRITE",
+		"WRITE with immediate", "READ", "COMPARE-AND-SWAP", "FETCH-AND-ADD"};
+
+	printf("  %u.%" PRIu64 ": %s of %u bytes, local %u", direction, op->op.id,
+		names[op->op.kind], op->op.bytes, op->op.local);
+	if (op->op.kind > MODEL_SEND_IMM)
+		printf(", remote %u", op->op.remote);
+	else
+		printf(", receive at %u", op->recv.at);
+	if (op->num_segs != 1)
+		printf(", %u segments", op->num_segs);
+	printf("%s%s%s%s\n", op->op.fence ? ", fence" : "", op->op.signalled ? ", signalled" : "",
+		op->is_inline ? ", inline" : "", op->bad_key ? ", bad key" : "");
+}
+
+static void print_direction(const struct world *w, uint32_t direction)
+{
+	static const char *const services[] = {
+		[MODEL_RC] = "RC", [MODEL_UC] = "UC", [MODEL_UD] = "UD"};
+	const struct world_direction *dir = &w->directions[direction];
+	const struct world_direction *back = &w->directions[direction ^ 1];
+	const struct node_qp_conf *qp = &w->qps[dir->node][dir->qp];
+
+	if (dir->num == 0)
+		return;
+	printf("direction %u, %s: node %u qp 0x%x to node %u qp 0x%x; MTU %u, PSN 0x%06x, window "
+	       "%u, "
+	       "%u sends, %u receives, %u reads, timeout code %u%s\n",
+		direction, services[dir->service], dir->node, qp->qpn, back->node,
+		world_qpn(direction ^ 1), qp->mtu_bytes, qp->sq_psn, qp->caps.window_pkts,
+		qp->caps.max_send_wr, w->qps[back->node][back->qp].caps.max_recv_wr,
+		qp->attr.max_rd_atomic, qp->attr.timeout, qp->signal_all ? ", all signalled" : "");
+	for (uint32_t i = 0; i < dir->num; i++)
+		print_op(direction, &dir->ops[i]);
+}
+
+static void print_fate(const struct net_fate *fate)
+{
+	static const char *const what[] = {
+		"is lost", "is delayed by ns:", "has a bit flipped:", "comes twice, ns later:"};
+
+	printf("frame %u for qp 0x%x %s", fate->number, fate->qpn, what[fate->kind]);
+	if (fate->kind != NET_LOSE)
+		printf(" %" PRIu64, fate->arg);
+	printf("\n");
+}
+
+void world_print(const struct world *w, const struct world_part *part)
+{
+	printf("%u nodes of %u bytes; receives are posted %s\n", w->num_nodes, w->mem_bytes,
+		w->late_receives ? "late" : "early");
+	for (uint32_t i = 0; i < 2 * w->num_conns; i++)
+		print_direction(w, i);
+	for (uint32_t i = 0; i < w->net.num_pauses; i++)
+		printf("node %u pauses from %" PRIu64 " to %" PRIu64 " ns\n", w->pauses[i].node,
+			w->pauses[i].from_ns, w->pauses[i].until_ns);
+	if (!part->explicit_fates)
+		printf("faults by chance, ppm: loss %u, duplication %u, reordering %u, flips %u\n",
+			w->net.loss_ppm, w->net.duplicate_ppm, w->net.reorder_ppm, w->net.flip_ppm);
+	for (uint32_t i = 0; i < part->num_fates; i++)
+		print_fate(&part->fates[i]);
+}
