@@ -39,6 +39,8 @@ OTHERS = {"UROCE_DROP_": ("UROCE_DROP_CNP", "UROCE_DROP_PKEY"),
           "UROCE_MR_": ("UROCE_MR_WRONG_PD", "UROCE_MR_NO_RIGHT"),
           "-E": ("-EDOM", "-ERANGE")}
 SECONDS_MAX = 60
+# What the simulations show names nothing.
+SUITES = ("unit", "proto")
 STARTED = re.compile(r"^\s*Test: (.*?)( \(expects 0x[^)]*\))? ?\.\.\.", re.M)
 
 
@@ -60,10 +62,8 @@ class Verbose(run.Copy):
 
     def failures(self, test):
         """(the cases that fail, whether the test came to its end)."""
-        environment = dict(os.environ, UNIT_VERBOSE="1", **test.environment)
-        environment.pop("LONG", None)
         process = subprocess.Popen(
-            test.command, cwd=self.build, env=environment, stdin=subprocess.DEVNULL,
+            test.command, cwd=self.build, env=run.environment_of(test, UNIT_VERBOSE="1"), stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, start_new_session=True,
             errors="replace", preexec_fn=run.limit_resources)
         try:
@@ -170,7 +170,7 @@ class Work:
         self.trouble = None
 
     def run(self, folder):
-        copy = Verbose(folder)
+        copy = Verbose(folder, SUITES)
         self.trouble = copy.prepare() or self.trouble
         while not self.trouble:
             with self.lock:
