@@ -297,6 +297,9 @@ void uroce_comp_expire(struct uroce_core *core, struct uroce_qp *qp, uint64_t no
 		restart_ack_timer(core, qp, now_ns);
 		break;
 	case UROCE_TIMER_PATH:
+		/* What waited may have been done in another way, or left by another path. */
+		if (qp->req.head == qp->req.tail)
+			break;
 		fail_head(core, qp, UROCE_CAUSE_PATH, UROCE_STATUS_RETRY_EXC_ERR, 0, now_ns);
 		break;
 	}

@@ -179,13 +179,16 @@ static int tell_qp_list(const char *cmd, const char *params, struct rte_tel_data
 
 static void tell_qp(struct rte_tel_data *data, const struct uroce_qp *qp)
 {
+	static const char *const types[] = {
+		[UROCE_QP_RC] = "RC", [UROCE_QP_UC] = "UC", [UROCE_QP_UD] = "UD"};
 	static const char *const states[] = {"RESET", "INIT", "RTR", "RTS", "SQD", "SQE", "ERR"};
 #define DROP_NAME(name, handed_back, text) [UROCE_DROP_##name] = #name,
 	static const char *const drops[UROCE_DROP_COUNT] = {
 		[UROCE_ACCEPTED] = "none", UROCE_DROP_REASONS(DROP_NAME)};
 #undef DROP_NAME
 
-	rte_tel_data_add_dict_string(data, "type", "RC");
+	rte_tel_data_add_dict_string(data, "type", types[qp->caps.type]);
+	rte_tel_data_add_dict_u64(data, "shared_receive_queue", qp->srq != NULL);
 	rte_tel_data_add_dict_string(data, "state", states[LOOK(qp->state)]);
 	rte_tel_data_add_dict_u64(data, "lqpn", qp->qpn);
 	rte_tel_data_add_dict_u64(data, "rqpn", LOOK(qp->attr.dest_qpn));

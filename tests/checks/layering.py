@@ -38,7 +38,7 @@ ALLOWED = {
     "api": {"c11", "posix", "engine", "pmd_glue"},
     "pcap": {"c11", "posix", "libpcap", "engine"},
     "apps": {"c11", "posix", "dpdk", "public", "pcap"},
-    "tests": {"c11", "posix", "isa-l", "dpdk", "libpcap", "cunit", "public",
+    "tests": {"c11", "posix", "isa-l", "dpdk", "libpcap", "cunit", "sanitizer", "public",
               "engine", "pmd_glue", "api", "pcap", "apps"},
 }
 FOLDERS = list(ALLOWED)
@@ -122,7 +122,8 @@ def kind_of_system_header(header):
             return "posix"
         if stem.startswith("rte_"):
             return "dpdk"
-    for prefix, kind in (("isa-l/", "isa-l"), ("pcap/", "libpcap"), ("CUnit/", "cunit")):
+    for prefix, kind in (("isa-l/", "isa-l"), ("pcap/", "libpcap"), ("CUnit/", "cunit"),
+                         ("sanitizer/", "sanitizer")):
         if header.startswith(prefix):
             return kind
     return {"isa-l.h": "isa-l", "pcap.h": "libpcap"}.get(header, "unknown")

@@ -348,10 +348,11 @@ static void each_member_has_its_own_say(struct drill *d)
 	expect_cqe(d, "recv 200 SUCCESS len 48 grh src 0x22");
 	/* Both refuse it. */
 	inject_dropped(d, UROCE_DROP_QKEY, "UD_SEND_ONLY psn +0 len 8 qkey 3 " GROUP_MAC);
-	expect_number(d, ctrl(d, UROCE_CMD_LEAVE, GROUP, NULL), 0);
-	inject_dropped(d, UROCE_DROP_QKEY, "UD_SEND_ONLY psn +0 len 8 " GROUP_MAC);
+	/* Who is destroyed leaves; the other stays. */
 	destroy.qp = second;
 	expect_number(d, uroce_core_ctrl(&d->ep.core, &destroy, 0), 0);
+	inject_dropped(d, UROCE_DROP_NO_RECV, "UD_SEND_ONLY psn +0 len 8 " GROUP_MAC);
+	expect_number(d, ctrl(d, UROCE_CMD_LEAVE, GROUP, NULL), 0);
 	expect_number(d, d->ep.core.members == NULL, true);
 	free(second);
 }

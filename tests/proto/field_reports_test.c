@@ -470,6 +470,68 @@ static void dead_connection(struct drill *d)
 	expect_ended(d);
 }
 
+/* ---- datagrams, windows ---- */
+
+static void start_datagrams(struct drill *d)
+{
+	struct endpoint_conf conf = drill_conf(d);
+
+	conf.caps.type = UROCE_QP_UD;
+	conf.qkey = 0x11111111;
+	drill_restart(d, &conf);
+}
+
+static void datagram_has_a_mac(struct drill *d)
+{
+	static const uint8_t peer_mac[] = {2, 0, 0, 0, 0, 2};
+
+	start_datagrams(d);
+	post(d, "SEND 100 len 8 ah 0x11 qpn 0x22");
+	expect(d, "UD_SEND_ONLY psn +0 qkey 0x00000000 sqpn 0x000011 len 8");
+	expect_number(d, memcmp(d->frame, peer_mac, sizeof(peer_mac)), 0);
+	/* Without one nothing leaves, and the work request says so. */
+	memset(d->ep.path.dmac, 0, sizeof(d->ep.path.dmac));
+	d->ep.path.resolved = false;
+	post(d, "SEND 101 len 8 ah 0x11 qpn 0x22");
+	expect_nothing(d);
+	expect_cqe(d, "send 100 SUCCESS len 8; send 101 LOC_QP_OP_ERR why 0x11");
+}
+
+static void too_long_datagram_is_dropped_in_silence(struct drill *d)
+{
+	start_datagrams(d);
+	post_recv(d, 200, 0x1000, 40 + 16);
+	inject_dropped(d, UROCE_DROP_RECV_TOO_SHORT, "UD_SEND_ONLY psn +0 len 17");
+	expect_no_cqe(d);
+	expect_nothing(d);
+	expect_state(d, UROCE_QP_RTS);
+	inject(d, "UD_SEND_ONLY psn +1 len 16");
+	expect_cqe(d, "recv 200 SUCCESS len 56 grh src 0x22");
+}
+
+static void bind_error_is_a_bind_error(struct drill *d)
+{
+	uint32_t key = endpoint_slot(&d->ep, UROCE_MR_WINDOW_2);
+
+	post(d, "BIND 100 key %u new %u mr 0x66600 bytes 8 access 2", key, key + 1);
+	expect_nothing(d);
+	expect_cqe(d, "bind 100 MW_BIND_ERR why 0x1");
+	expect_ended(d);
+}
+
+static void handles_of_another_domain(struct drill *d)
+{
+	struct uroce_cmd cmd = {
+		.kind = UROCE_CMD_AH_SET, .ah = {.number = 0x12, .pd = 8, .path = &d->ep.path}};
+
+	start_datagrams(d);
+	cmd.ah.path = &d->ep.path;
+	expect_number(d, uroce_core_ctrl(&d->ep.core, &cmd, 0), 0);
+	post(d, "SEND 100 len 8 ah 0x12 qpn 0x22");
+	expect_nothing(d);
+	expect_cqe(d, "send 100 LOC_QP_OP_ERR why 0x12");
+}
+
 int main(void)
 {
 	static const struct drill_case cases[] = {
@@ -509,6 +571,11 @@ int main(void)
 		{"100G-verilog-RoCEv2-lite#2: no credits mean continue",
 			credits_zero_means_continue},
 		{"scapy#4154: what routers change is not in the ICRC", tos_ttl_and_ecn_may_change},
+		{"rxe-dev#22: a datagram has its peer's MAC or does not leave", datagram_has_a_mac},
+		{"linux-rdma 2023: a datagram longer than its receive is dropped in silence",
+			too_long_datagram_is_dropped_in_silence},
+		{"rdma-core#1106: a bind error is MW_BIND_ERR", bind_error_is_a_bind_error},
+		{"rdma-unit-test: an address handle is of its domain", handles_of_another_domain},
 		{"rxe-dev#28: a storm of NAKs is one retry", dead_connection},
 	};
 

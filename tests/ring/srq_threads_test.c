@@ -48,7 +48,7 @@ static void *consume(void *arg)
 
 	(void)arg;
 	while (atomic_load(&taken) < PRODUCERS * EACH) {
-		struct room room;
+		struct room room = {0};
 		uint64_t producer, i;
 		bool limit;
 

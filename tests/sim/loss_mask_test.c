@@ -43,7 +43,36 @@ static bool has_imm(enum uroce_wr_opcode opcode)
 
 static bool takes_receive(enum uroce_wr_opcode opcode)
 {
-	return opcode == UROCE_WR_SEND || has_imm(opcode);
+	return opcode == UROCE_WR_SEND || opcode == UROCE_WR_SEND_WITH_INV || has_imm(opcode);
+}
+
+/* The responder's fast regions that the two SENDs with invalidate end. */
+static uint32_t fast_keys[MESSAGES];
+
+static void register_fast_regions(struct endpoint *ep)
+{
+	for (uint32_t i = 0; i < MESSAGES; i++) {
+		struct uroce_mr_change change = {.pd = 7,
+			.key = endpoint_slot(ep, UROCE_MR_FAST),
+			.access = UROCE_ACCESS_LOCAL_WRITE,
+			.bytes = 8,
+			.ptr = ep->mem};
+
+		change.new_key = fast_keys[i] = change.key ^ 1;
+		CU_ASSERT_EQUAL(uroce_mr_register_fast(&ep->mrs, &change), UROCE_MR_OK);
+	}
+}
+
+/* A region is there until its message is complete, and not after. */
+static bool invalidations_are_right(const struct sim *sim, uint32_t done)
+{
+	uint8_t *ptr;
+
+	for (uint32_t i = 0; i < done; i++)
+		if (uroce_mr_resolve(&sim->ep[1].mrs, 7, fast_keys[i], 0, 8, 0, &ptr) !=
+			UROCE_MR_NO_KEY)
+			return false;
+	return true;
 }
 
 static struct endpoint_wr wr_of(
@@ -65,6 +94,17 @@ static struct endpoint_wr wr_of(
 		wr.remote_addr = (uintptr_t)(sim->ep[1].mem + AREA);
 		wr.compare_add = opcode == UROCE_WR_ATOMIC_FETCH_AND_ADD ? 1 : 5 + i;
 		wr.swap = 6 + i;
+	}
+	if (opcode == UROCE_WR_SEND_WITH_INV)
+		wr.imm = fast_keys[i];
+	/* A FLUSH is for a WRITE before it. */
+	if (opcode == UROCE_WR_FLUSH && i == 0)
+		wr.opcode = UROCE_WR_RDMA_WRITE;
+	if (wr.opcode == UROCE_WR_FLUSH) {
+		wr.num_segs = 0;
+		wr.imm = UROCE_FLUSH_GLOBAL;
+		wr.bytes = bytes;
+		wr.remote_addr = (uintptr_t)(sim->ep[1].mem + AREA);
 	}
 	return wr;
 }
@@ -137,6 +177,9 @@ static const char *check_receives(
 			return "receives did not complete in order with success";
 		if (imm != has_imm(opcode) || (imm && cqes[i].imm != 77 + i))
 			return "a receive has the wrong immediate value";
+		if (opcode == UROCE_WR_SEND_WITH_INV &&
+			(!(cqes[i].flags & UROCE_WC_WITH_INV) || cqes[i].imm != fast_keys[i]))
+			return "a receive does not name the key that it invalidated";
 	}
 	return NULL;
 }
@@ -147,6 +190,7 @@ static const char *check(
 {
 	bool reads = opcode == UROCE_WR_RDMA_READ;
 	const uint8_t *from = sim->ep[reads ? 1 : 0].mem, *to = sim->ep[reads ? 0 : 1].mem + AREA;
+	const size_t moved = (opcode == UROCE_WR_FLUSH ? 1u : (size_t)MESSAGES) * bytes;
 	struct uroce_cqe cqes[8];
 	uint32_t n = endpoint_poll(&sim->ep[0], cqes, 8), done = 0;
 	const char *wrong;
@@ -156,6 +200,8 @@ static const char *check(
 	while (done < n && cqes[done].status == UROCE_STATUS_SUCCESS &&
 		cqes[done].wr_id == 100 + done)
 		done++;
+	if (opcode == UROCE_WR_SEND_WITH_INV && !invalidations_are_right(sim, done))
+		return "what was complete did not invalidate its key";
 	if (done < n && __builtin_popcountll(mask) > RETRIES)
 		return is_ordered_failure(cqes, n) ? check_broken(sim, opcode, bytes, done)
 						   : "did not fail in order";
@@ -166,9 +212,9 @@ static const char *check(
 		return wrong;
 	if (is_atomic(opcode))
 		return check_atomics(sim);
-	if (memcmp(to, from, (size_t)MESSAGES * bytes) != 0)
+	if (memcmp(to, from, moved) != 0)
 		return "the wrong bytes";
-	for (size_t i = (size_t)MESSAGES * bytes; i < AREA; i++)
+	for (size_t i = moved; i < AREA; i++)
 		if (to[i] != 0)
 			return "bytes behind the messages";
 	return NULL;
@@ -192,6 +238,8 @@ static const char *exchange(
 	fill(sim->ep[1].mem, AREA, 2);
 	if (is_atomic(opcode))
 		memcpy(sim->ep[1].mem + AREA, &five, 8);
+	if (opcode == UROCE_WR_SEND_WITH_INV)
+		register_fast_regions(&sim->ep[1]);
 	for (uint32_t i = 0; i < MESSAGES; i++) {
 		struct endpoint_wr wr = wr_of(sim, opcode, i, bytes);
 
@@ -302,6 +350,26 @@ static void compare_and_swaps(void)
 	all_masks(UROCE_WR_ATOMIC_CMP_AND_SWP, 8);
 }
 
+static void sends_with_invalidate(void)
+{
+	all_masks(UROCE_WR_SEND_WITH_INV, 100);
+}
+
+static void sends_with_invalidate_of_two_packets(void)
+{
+	all_masks(UROCE_WR_SEND_WITH_INV, 300);
+}
+
+static void atomic_writes(void)
+{
+	all_masks(UROCE_WR_ATOMIC_WRITE, 8);
+}
+
+static void flushes(void)
+{
+	all_masks(UROCE_WR_FLUSH, 600);
+}
+
 int main(void)
 {
 	static const struct unit_case cases[] = {
@@ -321,6 +389,11 @@ int main(void)
 		{"two READs of three packets survive every loss mask", reads_of_three_packets},
 		{"two FETCH-AND-ADDs survive every loss mask", fetch_and_adds},
 		{"two COMPARE-AND-SWAPs survive every loss mask", compare_and_swaps},
+		{"two SENDs with invalidate survive every loss mask", sends_with_invalidate},
+		{"two SENDs with invalidate of two packets survive every loss mask",
+			sends_with_invalidate_of_two_packets},
+		{"two ATOMIC WRITEs survive every loss mask", atomic_writes},
+		{"a WRITE of three packets and its FLUSH survive every loss mask", flushes},
 	};
 
 	return run_suite("loss_mask", cases, sizeof(cases) / sizeof(cases[0]));

@@ -182,7 +182,7 @@ static void with_fate(enum net_fate_kind kind, uint64_t arg)
 {
 	struct net_fate fate = {.qpn = 0x110, .number = 2, .kind = kind, .arg = arg};
 	struct world *w = make(2);
-	const struct uroce_counters *c = &w->net.nodes[0].core.counters;
+	const struct uroce_counters *c;
 
 	w->conf.explicit_fates = true;
 	w->conf.fates = &fate;

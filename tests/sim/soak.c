@@ -217,9 +217,12 @@ static bool post_more(struct soak *s)
 {
 	bool posted = false;
 
-	for (uint32_t i = 0; i < s->num_directions; i++)
-		if (!is_broken(s, i))
-			posted |= post_recv(s, i) | post_send(s, i);
+	for (uint32_t i = 0; i < s->num_directions; i++) {
+		if (is_broken(s, i))
+			continue;
+		posted |= post_recv(s, i);
+		posted |= post_send(s, i);
+	}
 	return posted;
 }
 

@@ -1,0 +1,366 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The driven endpoint. Anything that the input may choose is bounded here, so that an input of a
+ * few kilobytes takes milliseconds.
+ */
+#include "rig.h"
+
+#include <string.h>
+
+#include "icrc.h"
+#include "opcode.h"
+#include "wire.h"
+
+enum {
+	PAYLOAD_MAX = 4160, /* a little more than the largest path MTU */
+	EXT_MAX = 64,
+	TX_MAX = 64,
+	PEER_QPN = 0x12
+};
+
+void (*rig_completed)(struct rig *rig, const struct uroce_cqe *cqe);
+
+struct endpoint_conf rig_take_conf(struct rig *rig)
+{
+	static const enum uroce_qp_type types[] = {
+		UROCE_QP_RC, UROCE_QP_RC, UROCE_QP_UC, UROCE_QP_UD};
+	struct endpoint_conf conf = endpoint_defaults(1, 2);
+	struct input *in = &rig->in;
+	uint32_t how = take(in, 1);
+
+	conf.caps.type = types[how & 3];
+	conf.srq_wr = how & 4 ? 5 : 0;
+	conf.signal_all = !(how & 8);
+	conf.mtu_bytes = 256u << (how >> 4) % 5;
+	conf.access = take(in, 2) &
+		(UROCE_ACCESS_REMOTE_WRITE | UROCE_ACCESS_REMOTE_READ | UROCE_ACCESS_REMOTE_ATOMIC |
+			UROCE_ACCESS_FLUSH_GLOBAL);
+	conf.caps.window_pkts = 1 + take(in, 1) % 128;
+	how = take(in, 1);
+	conf.attr.max_rd_atomic = how & 0xf;
+	conf.attr.max_dest_rd_atomic = how >> 4;
+	how = take(in, 1);
+	conf.sq_psn = (0xfffff8 + (how & 0xf)) & UROCE_PSN_MASK;
+	conf.rq_psn = (0xfffff8 + (how >> 4)) & UROCE_PSN_MASK;
+	how = take(in, 1);
+	conf.attr.retry_cnt = how & 7;
+	conf.attr.rnr_retry = how >> 3 & 7;
+	conf.attr.timeout = how & 0x80 ? 0 : 14;
+	conf.caps.max_send_wr = conf.caps.max_recv_wr = 13;
+	conf.caps.max_send_sge = conf.caps.max_recv_sge = 3;
+	conf.caps.max_inline_bytes = 100;
+	conf.qkey = 0x1234;
+	conf.mem_bytes = RIG_MEM_BYTES;
+	conf.cqes = 256;
+	return conf;
+}
+
+void rig_init(struct rig *rig, const struct endpoint_conf *conf)
+{
+	struct endpoint *ep = &rig->ep;
+
+	endpoint_init(ep, conf);
+	rig->keys[RIG_KEY_ALL] = ep->key;
+	rig->keys[RIG_KEY_READ_ONLY] =
+		endpoint_register(ep, 0, conf->mem_bytes / 2, UROCE_ACCESS_REMOTE_READ);
+	rig->keys[RIG_KEY_WINDOW_1] = endpoint_slot(ep, UROCE_MR_WINDOW_1);
+	rig->keys[RIG_KEY_WINDOW_2] = endpoint_slot(ep, UROCE_MR_WINDOW_2);
+	rig->keys[RIG_KEY_FAST] = endpoint_slot(ep, UROCE_MR_FAST);
+}
+
+void rig_fini(struct rig *rig)
+{
+	rig_turn(rig);
+	FUZZ_MUST(endpoint_counts_add_up(&rig->ep));
+	endpoint_fini(&rig->ep);
+}
+
+void rig_modify(struct rig *rig)
+{
+	const struct endpoint_conf *conf = &rig->ep.conf;
+	struct uroce_qp_attr attr = conf->attr;
+	struct input *in = &rig->in;
+	uint32_t mask;
+
+	attr.state = take(in, 1) % 7;
+	mask = take(in, 3);
+	attr.access = conf->access;
+	attr.path = &rig->ep.path;
+	attr.path_mtu_bytes = conf->mtu_bytes;
+	attr.dest_qpn = PEER_QPN;
+	attr.rq_psn = conf->rq_psn;
+	attr.sq_psn = conf->sq_psn;
+	attr.qkey = conf->qkey;
+	attr.cur_state = rig->ep.qp->state;
+	endpoint_modify(&rig->ep, &attr, mask);
+}
+
+/* ---- frames ---- */
+
+void rig_give(struct rig *rig, const uint8_t *data, uint32_t bytes)
+{
+	uint8_t *copy = malloc(bytes ? bytes : 1);
+	struct uroce_pkt pkt;
+
+	FUZZ_MUST(copy);
+	memcpy(copy, data, bytes);
+	memset(&pkt, 0, sizeof(pkt));
+	pkt.data = copy;
+	pkt.bytes = bytes;
+	uroce_core_rx(&rig->ep.core, rig->now_ns, &pkt, 1);
+	free(copy);
+}
+
+void rig_give_raw(struct rig *rig)
+{
+	uint8_t data[256];
+	uint32_t bytes = take(&rig->in, 1);
+
+	take_bytes(&rig->in, data, bytes);
+	rig_give(rig, data, bytes);
+}
+
+/* Ethernet, IPv4 and UDP around bytes of BTH and what follows; all but the ICRC. */
+static void put_outer(const struct endpoint *ep, uint8_t *f, uint32_t bytes)
+{
+	uint8_t *ip = f + UROCE_ETH_BYTES, *udp = ip + UROCE_IPV4_BYTES;
+	uint32_t ip_bytes = UROCE_IPV4_BYTES + UROCE_UDP_BYTES + bytes + UROCE_ICRC_BYTES;
+
+	memcpy(f, ep->path.smac, 6);
+	memcpy(f + 6, ep->path.dmac, 6);
+	uroce_store_be16(f + UROCE_ETH_TYPE, UROCE_ETHERTYPE_IPV4);
+	ip[0] = 0x45;
+	ip[UROCE_IPV4_PROTOCOL] = UROCE_IP_PROTOCOL_UDP;
+	uroce_store_be16(ip + UROCE_IPV4_TOTAL_LEN, (uint16_t)ip_bytes);
+	uroce_store_be32(ip + UROCE_IPV4_SRC, ep->conf.peer_ip);
+	uroce_store_be32(ip + UROCE_IPV4_DST, ep->conf.ip);
+	uroce_store_be16(ip + UROCE_IPV4_CHECKSUM,
+		(uint16_t)~uroce_ip_fold(uroce_ip_sum(ip, UROCE_IPV4_BYTES, 0)));
+	uroce_store_be16(udp + UROCE_UDP_DPORT, UROCE_UDP_PORT);
+	uroce_store_be16(udp + UROCE_UDP_LEN, (uint16_t)(ip_bytes - UROCE_IPV4_BYTES));
+}
+
+void rig_give_built(struct rig *rig, const struct rig_packet *packet)
+{
+	uint8_t f[UROCE_TEMPLATE_BYTES + EXT_MAX + PAYLOAD_MAX + 8] = {0};
+	const struct uroce_opcode *op = &uroce_opcodes[packet->opcode];
+	uint32_t header = op->name ? op->header_bytes : UROCE_BTH_BYTES;
+	uint8_t *ip = f + UROCE_ETH_BYTES;
+	uint8_t *bth = ip + UROCE_IPV4_BYTES + UROCE_UDP_BYTES;
+	uint32_t bytes = header + packet->payload_bytes;
+	uint32_t frame = UROCE_TEMPLATE_BYTES - UROCE_BTH_BYTES + bytes + UROCE_ICRC_BYTES;
+	uint32_t damage = packet->flags & 4 ? take(&rig->in, 2) : 0;
+	uint8_t damage_by = packet->flags & 4 ? (uint8_t)take(&rig->in, 1) : 0;
+
+	bth[UROCE_BTH_OPCODE] = packet->opcode;
+	bth[UROCE_BTH_FLAGS] = packet->flags & 0xf0;
+	uroce_store_be16(bth + UROCE_BTH_PKEY, UROCE_PKEY_DEFAULT);
+	uroce_store_be24(bth + UROCE_BTH_DQPN, rig->ep.qp->qpn);
+	bth[UROCE_BTH_ACKREQ] = (uint8_t)(packet->flags << 7);
+	uroce_store_be24(bth + UROCE_BTH_PSN, packet->psn);
+	memcpy(bth + UROCE_BTH_BYTES, packet->ext, header - UROCE_BTH_BYTES);
+	memset(bth + header, packet->flags | 1, packet->payload_bytes);
+	put_outer(&rig->ep, f, bytes);
+	/* Damage before the ICRC is what a faulty peer sends; behind it, what a faulty wire does.
+	 */
+	if (!(damage & 0x8000))
+		f[damage % frame] ^= damage_by;
+	uroce_store_le32(
+		bth + bytes, uroce_icrc_ipv4(ip, UROCE_IPV4_BYTES, bytes - UROCE_BTH_BYTES));
+	if (damage & 0x8000)
+		f[(damage & 0x7fff) % frame] ^= damage_by;
+	rig_give(rig, f, frame);
+}
+
+/* An address near the registered memory, under a key that may exist. */
+static void put_address(struct rig *rig, uint8_t *p)
+{
+	uint32_t how = take(&rig->in, 1);
+	uint32_t offset = take(&rig->in, 2) % (RIG_MEM_BYTES + 128);
+
+	uroce_store_be64(p, (how & 8 ? 0 : (uintptr_t)rig->ep.mem) + offset - 64);
+	uroce_store_be32(p + 8, how % 8 < RIG_KEYS ? rig->keys[how % 8] : take(&rig->in, 4));
+}
+
+/* Of the opcode byte: one of the queue pair's service, unless its top bit is set. */
+static uint8_t take_opcode(struct rig *rig)
+{
+	uint8_t opcode = (uint8_t)take(&rig->in, 1);
+
+	if (opcode & 0x80)
+		return (uint8_t)take(&rig->in, 1);
+	if (rig->ep.conf.caps.type == UROCE_QP_UC)
+		return (uint8_t)(0x20 | (opcode & 0x1f));
+	if (rig->ep.conf.caps.type == UROCE_QP_UD)
+		return (uint8_t)(0x64 | (opcode & 1));
+	return opcode & 0x1f;
+}
+
+void rig_give_packet(struct rig *rig)
+{
+	const struct uroce_qp *qp = rig->ep.qp;
+	uint8_t ext[EXT_MAX] = {0};
+	struct rig_packet packet = {.opcode = take_opcode(rig), .ext = ext};
+	const struct uroce_opcode *op = &uroce_opcodes[packet.opcode];
+	uint8_t *at = ext;
+	uint32_t how, mtu = rig->ep.conf.mtu_bytes;
+
+	packet.psn = uroce_psn_add(op->response ? qp->req.psn_una : qp->resp.epsn,
+		(uint32_t)(int8_t)take(&rig->in, 1));
+	packet.flags = (uint8_t)take(&rig->in, 1);
+	how = take(&rig->in, 1);
+	packet.payload_bytes = how < 0x80 ? how
+		: how < 0xc0		  ? mtu
+					  : take(&rig->in, 2) % PAYLOAD_MAX;
+	if (op->deth) {
+		uroce_store_be32(at, packet.flags & 8 ? take(&rig->in, 4) : rig->ep.conf.qkey);
+		uroce_store_be32(at + 4, PEER_QPN);
+		at += UROCE_DETH_BYTES;
+	}
+	if (op->feth) {
+		uroce_store_be32(at, packet.flags & 8 ? take(&rig->in, 4) : take(&rig->in, 1));
+		at += UROCE_FETH_BYTES;
+	}
+	if (op->reth || op->atomiceth) {
+		put_address(rig, at);
+		uroce_store_be32(at + UROCE_RETH_DMALEN,
+			packet.flags & 2	   ? packet.payload_bytes
+				: packet.flags & 8 ? take(&rig->in, 4)
+						   : take(&rig->in, 2) % (2 * RIG_MEM_BYTES));
+		at += op->reth ? UROCE_RETH_BYTES : UROCE_ATOMICETH_BYTES;
+	}
+	if (op->ieth) {
+		how = take(&rig->in, 1);
+		uroce_store_be32(at, how < RIG_KEYS ? rig->keys[how] : take(&rig->in, 4));
+	}
+	if (op->aeth)
+		take_bytes(&rig->in, at, UROCE_AETH_BYTES);
+	rig_give_built(rig, &packet);
+}
+
+/* ---- posts ---- */
+
+static void take_segments(struct rig *rig, struct endpoint_wr *wr)
+{
+	wr->num_segs = take(&rig->in, 1) % 4;
+	for (uint32_t i = 0; i < wr->num_segs; i++) {
+		wr->segs[i].offset = take(&rig->in, 2) % RIG_MEM_BYTES;
+		wr->segs[i].bytes = take(&rig->in, 2) % 2048;
+		/* One in a while reaches over the end: the engine has to notice. */
+		if (wr->segs[i].bytes < 2000 &&
+			wr->segs[i].offset + wr->segs[i].bytes > RIG_MEM_BYTES)
+			wr->segs[i].offset = 0;
+	}
+	if (wr->flags & UROCE_SEND_INLINE) {
+		wr->segs[0].bytes %= 101;
+		wr->segs[0].offset %= RIG_MEM_BYTES - 100;
+	}
+}
+
+/* A change of keys: the window or region, its next key, and what it is to cover. */
+static void take_change(struct rig *rig, struct endpoint_wr *wr)
+{
+	uint32_t which = take(&rig->in, 1) % RIG_KEYS;
+	uint32_t offset = take(&rig->in, 2);
+
+	wr->num_segs = 0;
+	wr->flags &= ~(uint32_t)UROCE_SEND_INLINE;
+	wr->imm = rig->keys[which];
+	if (wr->opcode == UROCE_WR_LOCAL_INV)
+		return;
+	wr->change.new_key = which == RIG_KEY_ALL ? take(&rig->in, 4)
+						  : (wr->imm & ~0xffu) | ((wr->imm + 1) & 0xff);
+	wr->change.lkey = rig->keys[take(&rig->in, 1) % RIG_KEYS];
+	wr->change.addr = (uintptr_t)rig->ep.mem + offset;
+	wr->change.ptr = rig->ep.mem + offset;
+	wr->change.bytes = take(&rig->in, 2);
+	wr->bytes = take(&rig->in, 2);
+	if (which != RIG_KEY_ALL)
+		rig->keys[which] = wr->change.new_key;
+}
+
+void rig_post_send(struct rig *rig)
+{
+	static const enum uroce_wr_opcode ops[] = {UROCE_WR_SEND, UROCE_WR_RDMA_WRITE,
+		UROCE_WR_RDMA_READ, UROCE_WR_ATOMIC_FETCH_AND_ADD, UROCE_WR_ATOMIC_CMP_AND_SWP,
+		UROCE_WR_SEND_WITH_INV, UROCE_WR_RDMA_WRITE_WITH_IMM, UROCE_WR_SEND_WITH_IMM,
+		UROCE_WR_FLUSH, UROCE_WR_ATOMIC_WRITE, UROCE_WR_LOCAL_INV, UROCE_WR_BIND_MW,
+		UROCE_WR_REG_MR};
+	struct endpoint_wr wr = {.opcode = ops[take(&rig->in, 1) % 13]};
+
+	wr.flags = take(&rig->in, 1) & 0xf;
+	if (wr.opcode == UROCE_WR_LOCAL_INV || wr.opcode == UROCE_WR_BIND_MW ||
+		wr.opcode == UROCE_WR_REG_MR) {
+		take_change(rig, &wr);
+	} else {
+		take_segments(rig, &wr);
+		wr.remote_addr = take(&rig->in, 2);
+		wr.imm = take(&rig->in, 1);
+		wr.bytes = take(&rig->in, 2);
+		wr.ah = rig->ep.conf.caps.type == UROCE_QP_UD
+			? ENDPOINT_AH + (wr.imm == 0xff ? ENDPOINT_AHS : 0)
+			: 0;
+		wr.remote_qpn = PEER_QPN;
+	}
+	if (wr.opcode == UROCE_WR_ATOMIC_CMP_AND_SWP || wr.opcode == UROCE_WR_ATOMIC_WRITE ||
+		wr.opcode == UROCE_WR_ATOMIC_FETCH_AND_ADD) {
+		wr.num_segs = 1;
+		wr.segs[0].bytes = 8;
+	}
+	wr.wr_id = rig->sends_posted + 1;
+	if (endpoint_post_send(&rig->ep, &wr))
+		rig->sends_posted++;
+}
+
+void rig_post_recv(struct rig *rig)
+{
+	uint32_t offset = take(&rig->in, 2) % RIG_MEM_BYTES;
+	uint32_t bytes = take(&rig->in, 2) % 6000;
+
+	if (endpoint_post_recv(&rig->ep, rig->recvs_posted + 1, offset, bytes))
+		rig->recvs_posted++;
+}
+
+/* ---- turns ---- */
+
+static void check(struct rig *rig, const struct uroce_cqe *cqe)
+{
+	bool recv = cqe->opcode & UROCE_WC_RECV;
+	uint64_t *last = recv ? &rig->last_recv : &rig->last_send;
+
+	FUZZ_MUST(cqe->wr_id > *last);
+	FUZZ_MUST(cqe->wr_id <= (recv ? rig->recvs_posted : rig->sends_posted));
+	*last = cqe->wr_id;
+	if (rig_completed)
+		rig_completed(rig, cqe);
+}
+
+void rig_work(struct rig *rig)
+{
+	static uint8_t data[ENDPOINT_FRAME_BYTES];
+	struct uroce_slot slot = {.data = data, .capacity_bytes = sizeof(data)};
+	struct uroce_core *core = &rig->ep.core;
+	struct uroce_core_event event;
+
+	uroce_core_rx_empty(core, rig->now_ns);
+	uroce_core_expire(core, rig->now_ns);
+	for (int i = 0; i < TX_MAX && uroce_core_tx(core, rig->now_ns, &slot, 1) == 1; i++)
+		;
+	while (uroce_core_events(core, &event, 1) == 1)
+		;
+}
+
+void rig_turn(struct rig *rig)
+{
+	struct uroce_cqe cqe;
+
+	rig_work(rig);
+	while (endpoint_poll(&rig->ep, &cqe, 1) == 1)
+		check(rig, &cqe);
+}
+
+void rig_pass_time(struct rig *rig)
+{
+	rig->now_ns += 1ull << take(&rig->in, 1) % 34;
+	rig_turn(rig);
+}
