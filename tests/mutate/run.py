@@ -45,6 +45,8 @@ ROOT = os.path.dirname(os.path.dirname(HERE))
 EQUIVALENT = os.path.join(HERE, "equivalent.txt")
 SUITES = ("unit", "proto", "sim")
 MEMORY_BYTES_MAX = 8 << 30
+# Of the random worlds a part does: what only the others show is shown too seldom.
+SOAK_SEEDS = "300"
 # A test that takes this much longer than it did unchanged hangs.
 PATIENCE_FACTOR, PATIENCE_SECONDS = 10, 10
 
@@ -93,7 +95,8 @@ def describe(mutant):
 class Copy:
     """A copy of the tree with a build folder, for one job."""
 
-    def __init__(self, folder):
+    def __init__(self, folder, suites=SUITES):
+        self.suites = suites
         self.tree = os.path.join(folder, "tree")
         self.build = os.path.join(folder, "build")
         self.tests = []
@@ -115,7 +118,7 @@ class Copy:
                                  stdout=subprocess.PIPE, text=True).stdout
         for test in json.loads(listing):
             for suite in (s.split(":")[-1] for s in test["suite"]):
-                if suite in SUITES:
+                if suite in self.suites:
                     self.tests.append(Test(
                         test["name"], os.path.relpath(test["cmd"][0], self.build), test["cmd"],
                         dict(test["env"]), suite))
@@ -136,10 +139,8 @@ class Copy:
                               stderr=subprocess.DEVNULL).returncode == 0
 
     def passes(self, test, seconds_max):
-        environment = dict(os.environ, **test.environment)
-        environment.pop("LONG", None)
         process = subprocess.Popen(
-            test.command, cwd=self.build, env=environment, stdin=subprocess.DEVNULL,
+            test.command, cwd=self.build, env=environment_of(test), stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True,
             preexec_fn=limit_resources)
         try:
@@ -175,6 +176,12 @@ class Copy:
                 if not self.passes(test, patience):
                     return "%s %s" % (test.suite, test.name)
         return ""
+
+
+def environment_of(test, **more):
+    environment = dict(os.environ, SOAK_SEEDS=SOAK_SEEDS, **test.environment, **more)
+    environment.pop("LONG", None)
+    return environment
 
 
 def limit_resources():

@@ -140,6 +140,7 @@ static void atomic_write_is_executed_once(struct drill *d)
 /* A frame that may not be, and what it is told; "invalid-request" or a key's fault. */
 struct refusal {
 	const char *frame, *nak;
+	enum uroce_refusal reason;
 };
 
 static void refused_anew(struct drill *d, const struct refusal *refusal)
@@ -151,17 +152,24 @@ static void refused_anew(struct drill *d, const struct refusal *refusal)
 	expect(d, "ACKNOWLEDGE psn +0 NAK %s msn 0", refusal->nak);
 	expect_event(d, refusal->nak[0] == 'i' ? "QP_REQ_ERR" : "QP_ACCESS_ERR");
 	expect_ended(d);
+	expect_number(d, d->ep.qp->report.refusal, refusal->reason);
 }
 
 static void atomic_writes_that_may_not_be(struct drill *d)
 {
 	static const struct refusal bad[] = {
-		{"ATOMIC_WRITE psn +0 ack va 0x2004 len 8", "invalid-request"},
-		{"ATOMIC_WRITE psn +0 ack va 0x2000 len 4", "invalid-request"},
-		{"ATOMIC_WRITE psn +0 ack va 0x2000 len 8 dma 16", "invalid-request"},
-		{"ATOMIC_WRITE psn +0 ack va 0x2000 len 16 dma 8", "invalid-request"},
-		{"ATOMIC_WRITE psn +0 ack va 0x2000 rkey 5 len 8", "remote-access-error"},
-		{"ATOMIC_WRITE psn +0 ack va 0x10000 len 8", "remote-access-error"},
+		{"ATOMIC_WRITE psn +0 ack va 0x2004 len 8", "invalid-request",
+			UROCE_REFUSAL_MISALIGNED},
+		{"ATOMIC_WRITE psn +0 ack va 0x2000 len 4", "invalid-request",
+			UROCE_REFUSAL_LENGTH},
+		{"ATOMIC_WRITE psn +0 ack va 0x2000 len 8 dma 16", "invalid-request",
+			UROCE_REFUSAL_LENGTH},
+		{"ATOMIC_WRITE psn +0 ack va 0x2000 len 16 dma 8", "invalid-request",
+			UROCE_REFUSAL_LENGTH},
+		{"ATOMIC_WRITE psn +0 ack va 0x2000 rkey 5 len 8", "remote-access-error",
+			UROCE_REFUSAL_KEY},
+		{"ATOMIC_WRITE psn +0 ack va 0x10000 len 8", "remote-access-error",
+			UROCE_REFUSAL_KEY},
 	};
 
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
@@ -209,14 +217,20 @@ static void flushes_are_answered(struct drill *d)
 static void flushes_that_may_not_be(struct drill *d)
 {
 	static const struct refusal bad[] = {
-		{"FLUSH psn +0 ack type 2 va 0x2000 dma 8", "invalid-request"},
-		{"FLUSH psn +0 ack type 3 va 0x2000 dma 8", "invalid-request"},
-		{"FLUSH psn +0 ack type 0 va 0x2000 dma 8", "invalid-request"},
-		{"FLUSH psn +0 ack level 2 va 0x2000 dma 8", "invalid-request"},
-		{"FLUSH psn +0 ack va 0x2000 dma 8 len 4", "invalid-request"},
-		{"FLUSH psn +0 ack va 0x2000 rkey 5 dma 8", "remote-access-error"},
-		{"FLUSH psn +0 ack level 1 va 0x2000 rkey 5 dma 8", "remote-access-error"},
-		{"FLUSH psn +0 ack va 0xfffc dma 8", "remote-access-error"},
+		{"FLUSH psn +0 ack type 2 va 0x2000 dma 8", "invalid-request",
+			UROCE_REFUSAL_NOT_ALLOWED},
+		{"FLUSH psn +0 ack type 3 va 0x2000 dma 8", "invalid-request",
+			UROCE_REFUSAL_NOT_ALLOWED},
+		{"FLUSH psn +0 ack type 0 va 0x2000 dma 8", "invalid-request",
+			UROCE_REFUSAL_NOT_ALLOWED},
+		{"FLUSH psn +0 ack level 2 va 0x2000 dma 8", "invalid-request",
+			UROCE_REFUSAL_NOT_ALLOWED},
+		{"FLUSH psn +0 ack va 0x2000 dma 8 len 4", "invalid-request", UROCE_REFUSAL_LENGTH},
+		{"FLUSH psn +0 ack va 0x2000 rkey 5 dma 8", "remote-access-error",
+			UROCE_REFUSAL_KEY},
+		{"FLUSH psn +0 ack level 1 va 0x2000 rkey 5 dma 8", "remote-access-error",
+			UROCE_REFUSAL_KEY},
+		{"FLUSH psn +0 ack va 0xfffc dma 8", "remote-access-error", UROCE_REFUSAL_KEY},
 	};
 
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)

@@ -337,11 +337,13 @@ static void rnr_then_progress(struct drill *d)
 	/* The first is through: the second has its own try. */
 	inject(d, "ACKNOWLEDGE psn +1 RNR 1");
 	expect_cqe(d, "send 100 SUCCESS len 8");
+	expect_number(d, d->ep.qp->report.rnr_naks, 1);
 	pass(d, 10 * DRILL_US);
 	expect(d, "SEND_ONLY psn +1 ack len 8");
 	/* A late acknowledgement ends the waiting. */
 	inject(d, "ACKNOWLEDGE psn +1 ACK");
 	expect_cqe(d, "send 101 SUCCESS len 8");
+	expect_number(d, d->ep.qp->report.rnr_naks, 0);
 }
 
 /* ---- timers ---- */
@@ -462,6 +464,9 @@ static void busy_host(struct drill *d)
 {
 	post_writes(d, 1);
 	d->now_ns += DRILL_S;
+	/* Bursts of nothing are none. */
+	for (uint32_t i = 0; i < 8; i++)
+		uroce_core_rx(&d->ep.core, d->now_ns, NULL, 0);
 	for (uint32_t i = 0; i < 7; i++) {
 		inject(d, "RDMA_WRITE_ONLY psn +%u len 0", i);
 		uroce_core_expire(&d->ep.core, d->now_ns);

@@ -241,6 +241,7 @@ static void too_many_segments_end_the_queue_pair(struct drill *d)
 	inject_dropped(d, UROCE_DROP_RECV_BAD, "UD_SEND_ONLY psn +0 len 8");
 	expect_cqe(d, "recv 200 LOC_QP_OP_ERR");
 	expect_ended(d);
+	expect_number(d, d->ep.qp->report.detail, UROCE_MR_RANGE);
 }
 
 static void in_init_nothing_is_received(struct drill *d)

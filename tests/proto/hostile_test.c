@@ -200,6 +200,8 @@ static void receives_with_too_many_segments(struct drill *d)
 		expect(d, "ACKNOWLEDGE psn +0 NAK remote-operational-error msn 0");
 		expect_cqe(d, "recv 200 LOC_QP_OP_ERR why 0x63");
 		expect_ended(d);
+		expect_number(d, d->ep.qp->report.refusal, UROCE_REFUSAL_RECV_BAD);
+		expect_number(d, d->ep.qp->report.refusal_got, UROCE_MR_RANGE);
 	}
 }
 

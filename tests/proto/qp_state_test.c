@@ -447,6 +447,7 @@ static void flush_order(struct drill *d)
 	expect_nothing(d);
 	expect_number(d, uroce_core_next_deadline(&d->ep.core), UROCE_TIMER_NEVER);
 	expect_number(d, d->ep.qp->report.cause, UROCE_CAUSE_MODIFIED);
+	expect_number(d, d->ep.qp->report.status, UROCE_STATUS_WR_FLUSH_ERR);
 }
 
 static void posts_after_the_end(struct drill *d)

@@ -181,7 +181,7 @@ static void misaligned(struct drill *d)
 
 static void misaligned_memory(struct drill *d)
 {
-	const struct uroce_mr_attr attr = {.pd = d->ep.qp->pd,
+	struct uroce_mr_attr attr = {.pd = d->ep.qp->pd,
 		.access = UROCE_ACCESS_LOCAL_WRITE | UROCE_ACCESS_REMOTE_ATOMIC,
 		.ptr = d->ep.mem + 4,
 		.addr = 0x10000,
@@ -191,6 +191,15 @@ static void misaligned_memory(struct drill *d)
 
 	expect_number(d, uroce_mr_table_add(&d->ep.mrs, &attr, 1, &key), 0);
 	refused(d, "FETCH_ADD psn +0 absva 0x10000 rkey 0x7700 swap_add 1", false);
+	expect_number(d, d->ep.qp->report.refusal, UROCE_REFUSAL_MISALIGNED);
+	/* A crooked address is that, even where it lies straight. */
+	again(d);
+	attr.pd = d->ep.qp->pd;
+	attr.ptr = d->ep.mem + 4;
+	expect_number(d, uroce_mr_table_add(&d->ep.mrs, &attr, 1, &key), 0);
+	refused(d, "FETCH_ADD psn +0 absva 0x10004 rkey 0x7700 swap_add 1", false);
+	expect_number(d, d->ep.qp->report.refusal, UROCE_REFUSAL_MISALIGNED);
+	expect_number(d, d->ep.qp->report.refusal_got, 4);
 }
 
 static void invalid(struct drill *d)

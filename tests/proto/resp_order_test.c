@@ -47,6 +47,15 @@ static void enough_have_gathered(struct drill *d)
 	expect_nothing(d);
 	idle(d);
 	expect(d, "ACKNOWLEDGE psn +16 ACK msn 17");
+	/* So do those behind a READ, whose answer acknowledges what came before. */
+	inject(d, "RDMA_WRITE_ONLY psn +17 len 0; RDMA_READ_REQUEST psn +18 dma 8");
+	expect(d, "RDMA_READ_RESPONSE_ONLY psn +18 ACK msn 19 len 8");
+	for (uint32_t i = 19; i < 34; i++) {
+		inject(d, "RDMA_WRITE_ONLY psn +%u len 0", i);
+		expect_nothing(d);
+	}
+	inject(d, "RDMA_WRITE_ONLY psn +34 len 0");
+	expect(d, "ACKNOWLEDGE psn +34 ACK msn 35; nothing");
 }
 
 static void ack_within_a_message(struct drill *d)

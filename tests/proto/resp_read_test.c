@@ -292,6 +292,7 @@ static void invalid(struct drill *d)
 	again(d);
 	/* A request carries no payload. */
 	refused(d, "RDMA_READ_REQUEST psn +0 dma 8 len 8", false);
+	expect_number(d, d->ep.qp->report.refusal, UROCE_REFUSAL_LENGTH);
 	again(d);
 	refused(d, "RDMA_READ_REQUEST psn +0 dma 8 pad 2", false);
 	expect_number(d, d->ep.qp->report.refusal, UROCE_REFUSAL_PAD);

@@ -316,7 +316,7 @@ static void no_first(struct drill *d)
 }
 
 /* The second packet of a SEND is not what has to follow. */
-static void refused_within(struct drill *d, const char *line)
+static void refused_within(struct drill *d, const char *line, enum uroce_refusal refusal)
 {
 	struct endpoint_conf conf = drill_conf(d);
 
@@ -327,22 +327,23 @@ static void refused_within(struct drill *d, const char *line)
 	inject_dropped(d, UROCE_DROP_REQUEST_REFUSED, "%s", line);
 	refused(d, "psn +1 NAK invalid-request msn 0", "REM_INV_REQ_ERR why 0x61");
 	expect_memory(d, 0x1100, 512, 0, 0x1100);
+	expect_number(d, d->ep.qp->report.refusal, refusal);
 }
 
 static void wrong_second(struct drill *d)
 {
-	refused_within(d, "SEND_FIRST psn +1 len 256");
-	refused_within(d, "SEND_ONLY psn +1 len 1");
-	refused_within(d, "RDMA_WRITE_MIDDLE psn +1 len 256");
-	refused_within(d, "RDMA_WRITE_LAST psn +1 len 1");
-	refused_within(d, "RDMA_WRITE_ONLY psn +1 len 1");
-	refused_within(d, "RDMA_READ_REQUEST psn +1 dma 1");
-	refused_within(d, "FETCH_ADD psn +1");
-	refused_within(d, "SEND_MIDDLE psn +1 len 252");
-	refused_within(d, "SEND_MIDDLE psn +1 len 260");
-	refused_within(d, "SEND_LAST psn +1 len 0");
-	refused_within(d, "SEND_LAST psn +1 len 260");
-	refused_within(d, "SEND_LAST_WITH_IMMEDIATE psn +1 len 0 imm 1");
+	refused_within(d, "SEND_FIRST psn +1 len 256", UROCE_REFUSAL_SEQUENCE);
+	refused_within(d, "SEND_ONLY psn +1 len 1", UROCE_REFUSAL_SEQUENCE);
+	refused_within(d, "RDMA_WRITE_MIDDLE psn +1 len 256", UROCE_REFUSAL_SEQUENCE);
+	refused_within(d, "RDMA_WRITE_LAST psn +1 len 1", UROCE_REFUSAL_SEQUENCE);
+	refused_within(d, "RDMA_WRITE_ONLY psn +1 len 1", UROCE_REFUSAL_SEQUENCE);
+	refused_within(d, "RDMA_READ_REQUEST psn +1 dma 1", UROCE_REFUSAL_SEQUENCE);
+	refused_within(d, "FETCH_ADD psn +1", UROCE_REFUSAL_SEQUENCE);
+	refused_within(d, "SEND_MIDDLE psn +1 len 252", UROCE_REFUSAL_MTU);
+	refused_within(d, "SEND_MIDDLE psn +1 len 260", UROCE_REFUSAL_MTU);
+	refused_within(d, "SEND_LAST psn +1 len 0", UROCE_REFUSAL_LENGTH);
+	refused_within(d, "SEND_LAST psn +1 len 260", UROCE_REFUSAL_MTU);
+	refused_within(d, "SEND_LAST_WITH_IMMEDIATE psn +1 len 0 imm 1", UROCE_REFUSAL_LENGTH);
 }
 
 static void invalidate_of_a_region(struct drill *d)
@@ -355,6 +356,7 @@ static void invalidate_of_a_region(struct drill *d)
 	expect_cqe(d, "recv 200 REM_INV_REQ_ERR; recv 201 WR_FLUSH_ERR");
 	expect_ended(d);
 	expect_number(d, d->ep.qp->report.cause, UROCE_CAUSE_INVALIDATE);
+	expect_number(d, d->ep.qp->report.status, UROCE_STATUS_REM_INV_REQ_ERR);
 	expect_number(d, d->ep.core.counters.nak_sent, 0);
 }
 
@@ -414,7 +416,11 @@ static void cq_overflow(struct drill *d)
 	expect_cqe(d, "recv 200 SUCCESS len 8");
 	expect_number(d, d->ep.core.counters.cq_overflows, 1);
 	expect_number(d, d->ep.qp->report.cause, UROCE_CAUSE_CQ_OVERFLOW);
+	expect_number(d, d->ep.qp->report.status, UROCE_STATUS_FATAL_ERR);
 	expect_number(d, d->ep.qp->report.detail, 1);
+	/* A completion knows neither time nor PSN. */
+	expect_number(d, d->ep.qp->report.error_ns, 0);
+	expect_number(d, d->ep.qp->report.error_psn, 0);
 	expect_number(d, atomic_load(&d->ep.cq->overrun), 1);
 }
 

@@ -123,6 +123,7 @@ static void refused_access(struct drill *d, const char *line, enum uroce_mr_verd
 	expect_memory(d, 0, DRILL_MEM, 0, 0);
 	expect_number(d, d->ep.qp->report.refusal, UROCE_REFUSAL_KEY);
 	expect_number(d, d->ep.qp->report.refusal_got, verdict);
+	expect_number(d, d->ep.qp->report.status, UROCE_STATUS_REM_ACCESS_ERR);
 	expect_number(d, d->ep.core.counters.resp_remote_access_errors, 1);
 }
 

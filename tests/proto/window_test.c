@@ -247,6 +247,7 @@ static void type_2_is_its_binders_alone(struct drill *d)
 	change.addr = (uintptr_t)d->ep.mem + WINDOW_AT;
 	expect_number(d, uroce_mr_bind(&d->ep.mrs, &change), UROCE_MR_OK);
 	write_refused(d, 0, change.new_key, WINDOW_AT, 8);
+	expect_number(d, d->ep.qp->report.refusal_got, UROCE_MR_WRONG_QP);
 }
 
 static void zero_based_windows_count_from_zero(struct drill *d)

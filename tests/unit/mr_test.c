@@ -367,6 +367,13 @@ static void an_explicit_key_is_taken_as_it_is_or_refused(void)
 	CU_ASSERT_EQUAL(add(&attr, &key), -EEXIST);
 	attr.key = (NUM_SLOTS + 1) << 8;
 	CU_ASSERT_EQUAL(add(&attr, &key), -EEXIST);
+	/* and each goes again */
+	for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++) {
+		uroce_mr_table_kill(&table, good[i]);
+		CU_ASSERT_EQUAL(ask(good[i], 0x10000, 100), UROCE_MR_NO_KEY);
+		CU_ASSERT_EQUAL(uroce_mr_table_remove(&table, good[i]), 0);
+	}
+	CU_ASSERT_EQUAL(table.used, 0);
 }
 
 static void drawn_keys_keep_clear_of_explicit_ones(void)

@@ -168,6 +168,9 @@ static void a_region_in_use_may_not_be_invalidated(void)
 	CU_ASSERT_EQUAL(uroce_mr_invalidate(&table, PD, 5, reg.new_key, true), UROCE_MR_OK);
 	CU_ASSERT_EQUAL(uroce_mr_invalidate(&table, PD, 5, reg.new_key, false), UROCE_MR_OK);
 	CU_ASSERT_EQUAL(uroce_mr_invalidate(&table, PD, 5, reg.new_key, false), UROCE_MR_NO_KEY);
+	/* Nor may what is no fast region and no type 2 window. */
+	CU_ASSERT_EQUAL(uroce_mr_invalidate(&table, PD, 5, region, true), UROCE_MR_WRONG_KIND);
+	CU_ASSERT_EQUAL(uroce_mr_invalidate(&table, PD, 5, region, false), UROCE_MR_WRONG_KIND);
 }
 
 static void kill_and_remove_find_a_slot_whatever_its_tag(void)

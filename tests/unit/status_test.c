@@ -7,6 +7,7 @@
  */
 #include "cunit_run.h"
 #include "opcode.h"
+#include "stats.h"
 #include "status.h"
 
 struct number {
@@ -161,6 +162,13 @@ static void only_what_is_somebody_elses_is_handed_back(void)
 	CU_ASSERT_EQUAL(sizeof(rows) / sizeof(rows[0]) + 1, UROCE_DROP_COUNT);
 }
 
+static void counters_are_counted(void)
+{
+	size_t named = sizeof(struct uroce_counters) - UROCE_DROP_COUNT * sizeof(uint64_t);
+
+	CU_ASSERT_EQUAL(UROCE_COUNTER_COUNT, named / sizeof(uint64_t));
+}
+
 int main(void)
 {
 	static const struct unit_case cases[] = {
@@ -178,6 +186,7 @@ int main(void)
 			events_have_the_numbers_of_ibv_event_type},
 		{"Only what is somebody else's is handed back",
 			only_what_is_somebody_elses_is_handed_back},
+		{"The counters are as many as there are", counters_are_counted},
 	};
 
 	return run_suite("status", cases, sizeof(cases) / sizeof(cases[0]));
