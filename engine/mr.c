@@ -2,13 +2,14 @@
 /*
  * Keys, and the one function that turns (key, address, length, access) into a pointer.
  *
- * A slot changes under its version, which is odd meanwhile: who changes takes it from even to odd
- * by compare-and-swap, so two changes never mix; who reads looks at it before and after, so what
- * was read belongs together. A reader that saw a key just before it died may still use the memory
- * in this turn of its core; the caller of kill waits for that. Binding a window and killing its
- * region each write one thing and then look at the other's (windows, key), so one of them sees the
- * other. At most half of the slots are used, so a random draw finds a free slot in two tries on
- * average.
+ * Who changes a slot holds it (changing), so two changes never mix, and has seen before that the
+ * key is right, so strangers hold nothing. What is refused has changed nothing that a reader sees.
+ * What is not refused is written while the version is odd, which a reader looks at before and
+ * after: what it read belongs together, or is read again. It waits for no application: these
+ * change only slots whose key is not there. A reader that saw a key just before it died may still
+ * use the memory in this turn of its core; the caller of kill waits for that. Windows and the death
+ * of their region are counted in one word (windows), so a region dies or is bound to, never both.
+ * At most half of the slots are used, so a random draw finds a free slot in two tries on average.
  */
 #include "mr.h"
 
@@ -23,6 +24,9 @@ enum {
 	KEY_TAG_MASK = 0xff,
 	DRAWS_MAX = 4096
 };
+
+/* Instead of a count of windows: nothing may be bound to this. */
+static const uint32_t unbindable = UINT32_MAX;
 
 void uroce_mr_table_init(struct uroce_mr_table *table, struct uroce_mr_slot *slots, uint32_t num)
 {
@@ -40,9 +44,12 @@ static uint64_t next_random(uint64_t *state)
 	return z ^ z >> 31;
 }
 
-/* Plain fields of slots are read while others write them: whole values, in no order. */
-#define GET(slot, field)	__atomic_load_n(&(slot)->field, __ATOMIC_RELAXED)
-#define SET(slot, field, value) __atomic_store_n(&(slot)->field, (value), __ATOMIC_RELAXED)
+/*
+ * Fields of slots are read while others write them: whole values, and in order, so that who sees
+ * one new value sees the version that was odd before.
+ */
+#define GET(slot, field)	__atomic_load_n(&(slot)->field, __ATOMIC_ACQUIRE)
+#define SET(slot, field, value) __atomic_store_n(&(slot)->field, (value), __ATOMIC_RELEASE)
 
 static const uint32_t writing_rights = UROCE_ACCESS_REMOTE_WRITE | UROCE_ACCESS_REMOTE_ATOMIC;
 
@@ -76,14 +83,10 @@ static uint32_t draw_key(struct uroce_mr_table *table, uint64_t random)
 
 /* ---- changing ---- */
 
-/* Starts a change; false while another goes on. */
+/* Holds a slot for a change; false while another does. */
 static bool try_lock(struct uroce_mr_slot *slot)
 {
-	uint32_t version = atomic_load_explicit(&slot->version, memory_order_relaxed);
-
-	return !(version & 1) &&
-		atomic_compare_exchange_strong_explicit(&slot->version, &version, version + 1,
-			memory_order_acquire, memory_order_relaxed);
+	return !atomic_exchange_explicit(&slot->changing, true, memory_order_acquire);
 }
 
 static void lock(struct uroce_mr_slot *slot)
@@ -94,7 +97,18 @@ static void lock(struct uroce_mr_slot *slot)
 
 static void unlock(struct uroce_mr_slot *slot)
 {
-	atomic_fetch_add_explicit(&slot->version, 1, memory_order_release);
+	atomic_store_explicit(&slot->changing, false, memory_order_release);
+}
+
+/* Around what a reader must see as one. The slot is held. */
+static void begin_write(struct uroce_mr_slot *slot)
+{
+	SET(slot, version, slot->version + 1);
+}
+
+static void end_write(struct uroce_mr_slot *slot)
+{
+	SET(slot, version, slot->version + 1);
 }
 
 static bool wraps(uint64_t addr, uint64_t bytes)
@@ -148,6 +162,7 @@ int uroce_mr_table_add(struct uroce_mr_table *table, const struct uroce_mr_attr 
 	if (!slot_is_free(slot))
 		return -EEXIST;
 	lock(slot);
+	begin_write(slot);
 	SET(slot, pd, attr->pd);
 	SET(slot, qpn, 0);
 	SET(slot, access, (uint16_t)attr->access);
@@ -156,6 +171,8 @@ int uroce_mr_table_add(struct uroce_mr_table *table, const struct uroce_mr_attr 
 	SET(slot, area, attr->area);
 	SET(slot, last_key, chosen);
 	set_range(slot, attr->addr, attr->bytes, attr->ptr);
+	atomic_store(&slot->windows, attr->kind == UROCE_MR_PLAIN ? 0 : unbindable);
+	end_write(slot);
 	atomic_store(&slot->key, attr->kind == UROCE_MR_PLAIN ? chosen : UROCE_MR_DEAD);
 	unlock(slot);
 	table->used++;
@@ -173,7 +190,7 @@ static bool slot_holds(const struct uroce_mr_slot *slot, uint32_t key)
 	return last == key || (GET(slot, kind) != UROCE_MR_PLAIN && last >> 8 == key >> 8);
 }
 
-/* A window lets go of its region. The window is locked. */
+/* A window lets go of its region. The window is held. */
 static void unbind(struct uroce_mr_table *table, struct uroce_mr_slot *window)
 {
 	uint32_t region = GET(window, region);
@@ -183,15 +200,26 @@ static void unbind(struct uroce_mr_table *table, struct uroce_mr_slot *window)
 	SET(window, region, 0);
 }
 
-/* The key of the slot, which is locked, dies, unless windows are bound to it: false. */
+/* One window more is bound to this region, unless it is dying: false. */
+static bool try_bind(struct uroce_mr_slot *region)
+{
+	uint32_t windows = atomic_load(&region->windows);
+
+	while (windows != unbindable)
+		if (atomic_compare_exchange_weak(&region->windows, &windows, windows + 1))
+			return true;
+	return false;
+}
+
+/* The key of the slot, which is held, dies, unless windows are bound to it: false. */
 static bool try_kill(struct uroce_mr_table *table, struct uroce_mr_slot *slot)
 {
-	uint32_t was = atomic_exchange(&slot->key, UROCE_MR_DEAD);
+	uint32_t windows = 0;
 
-	if (atomic_load(&slot->windows) > 0) {
-		atomic_store(&slot->key, was);
+	if (!atomic_compare_exchange_strong(&slot->windows, &windows, unbindable) &&
+		windows != unbindable)
 		return false;
-	}
+	atomic_store(&slot->key, UROCE_MR_DEAD);
 	unbind(table, slot);
 	return true;
 }
@@ -207,8 +235,10 @@ int uroce_mr_table_kill(struct uroce_mr_table *table, uint32_t key)
 	killed = try_kill(table, slot);
 	if (killed) {
 		/* Nothing may be bound or registered here any more. */
+		begin_write(slot);
 		SET(slot, kind, UROCE_MR_PLAIN);
 		SET(slot, last_key, key);
+		end_write(slot);
 	}
 	unlock(slot);
 	return killed ? 0 : -EBUSY;
@@ -253,16 +283,15 @@ enum uroce_mr_verdict uroce_mr_resolve_for(const struct uroce_mr_table *table, u
 	uint32_t qpn, uint32_t key, uint64_t addr, uint64_t bytes, uint32_t access, uint8_t **ptr)
 {
 	const struct uroce_mr_slot *slot = slot_of(table, key);
-	uint32_t version = atomic_load_explicit(&slot->version, memory_order_acquire);
 	enum uroce_mr_verdict verdict;
+	uint32_t version;
 
-	if (key >> 8 == 0 || (version & 1) ||
-		atomic_load_explicit(&slot->key, memory_order_relaxed) != key)
-		return UROCE_MR_NO_KEY;
-	verdict = judge(slot, pd, qpn, addr, bytes, access, ptr);
-	atomic_thread_fence(memory_order_acquire);
-	if (atomic_load_explicit(&slot->version, memory_order_relaxed) != version)
-		return UROCE_MR_NO_KEY;
+	do {
+		version = GET(slot, version);
+		if (key >> 8 == 0 || atomic_load_explicit(&slot->key, memory_order_acquire) != key)
+			return UROCE_MR_NO_KEY;
+		verdict = judge(slot, pd, qpn, addr, bytes, access, ptr);
+	} while ((version & 1) || GET(slot, version) != version);
 	return verdict;
 }
 
@@ -313,7 +342,7 @@ static enum uroce_mr_verdict check_region(
 		table, change->pd, change->lkey, change->addr, change->bytes, access, ptr);
 }
 
-/* The window's side of a bind. It is locked. */
+/* The window's side of a bind. It is held. */
 static enum uroce_mr_verdict check_window(
 	struct uroce_mr_slot *window, const struct uroce_mr_change *change)
 {
@@ -342,12 +371,14 @@ static void set_window(struct uroce_mr_table *table, struct uroce_mr_slot *windo
 	bool zero = change->access & UROCE_ACCESS_ZERO_BASED;
 
 	unbind(table, window);
+	begin_write(window);
 	SET(window, access, (uint16_t)(change->access & UROCE_ACCESS_REMOTE_ALL));
 	SET(window, qpn, change->qpn);
 	SET(window, region, change->bytes ? change->lkey : 0);
 	SET(window, last_key, change->new_key);
 	set_range(window, zero ? 0 : change->addr, change->bytes, ptr);
 	atomic_store(&window->key, change->bytes ? change->new_key : UROCE_MR_DEAD);
+	end_write(window);
 }
 
 static enum uroce_mr_verdict bind_locked(struct uroce_mr_table *table, struct uroce_mr_slot *window,
@@ -363,8 +394,9 @@ static enum uroce_mr_verdict bind_locked(struct uroce_mr_table *table, struct ur
 		verdict = check_region(table, change, &ptr);
 		if (verdict != UROCE_MR_OK)
 			return verdict;
-		/* Held, and looked at again: see the opening comment. */
-		atomic_fetch_add(&region->windows, 1);
+		if (!try_bind(region))
+			return UROCE_MR_NO_KEY;
+		/* It stays from here on, but may have become another since it was looked at. */
 		verdict = check_region(table, change, &ptr);
 	}
 	if (verdict != UROCE_MR_OK)
@@ -378,11 +410,10 @@ enum uroce_mr_verdict uroce_mr_bind(
 	struct uroce_mr_table *table, const struct uroce_mr_change *change)
 {
 	struct uroce_mr_slot *window = slot_of(table, change->key);
-	enum uroce_mr_verdict verdict;
+	enum uroce_mr_verdict verdict = check_window(window, change);
 
-	/* A window cannot be its own region, nor wait for itself. */
-	if (window == slot_of(table, change->lkey) && change->bytes > 0)
-		return UROCE_MR_WRONG_KIND;
+	if (verdict != UROCE_MR_OK)
+		return verdict;
 	if (!try_lock(window))
 		return UROCE_MR_IN_USE;
 	verdict = bind_locked(table, window, change);
@@ -416,15 +447,20 @@ enum uroce_mr_verdict uroce_mr_register_fast(
 {
 	struct uroce_mr_slot *slot = slot_of(table, change->key);
 	bool zero = change->access & UROCE_ACCESS_ZERO_BASED;
-	enum uroce_mr_verdict verdict;
+	enum uroce_mr_verdict verdict = check_fast(slot, change);
 
+	if (verdict != UROCE_MR_OK)
+		return verdict;
 	if (!try_lock(slot))
 		return UROCE_MR_IN_USE;
 	verdict = check_fast(slot, change);
 	if (verdict == UROCE_MR_OK) {
+		begin_write(slot);
 		SET(slot, access, (uint16_t)change->access);
 		SET(slot, last_key, change->new_key);
 		set_range(slot, zero ? 0 : change->addr, change->bytes, change->ptr);
+		end_write(slot);
+		atomic_store(&slot->windows, 0);
 		atomic_store(&slot->key, change->new_key);
 	}
 	unlock(slot);
@@ -452,13 +488,17 @@ enum uroce_mr_verdict uroce_mr_invalidate(
 	struct uroce_mr_table *table, uint32_t pd, uint32_t qpn, uint32_t key, bool check)
 {
 	struct uroce_mr_slot *slot = slot_of(table, key);
-	enum uroce_mr_verdict verdict;
+	enum uroce_mr_verdict verdict = check_invalidate(slot, pd, qpn, key);
+	uint32_t windows = atomic_load(&slot->windows);
 
+	if (verdict != UROCE_MR_OK)
+		return verdict;
+	if (check)
+		return windows > 0 && windows != unbindable ? UROCE_MR_IN_USE : UROCE_MR_OK;
 	if (!try_lock(slot))
 		return UROCE_MR_IN_USE;
 	verdict = check_invalidate(slot, pd, qpn, key);
-	if (verdict == UROCE_MR_OK &&
-		(check ? atomic_load(&slot->windows) > 0 : !try_kill(table, slot)))
+	if (verdict == UROCE_MR_OK && !try_kill(table, slot))
 		verdict = UROCE_MR_IN_USE;
 	unlock(slot);
 	return verdict;

@@ -12,8 +12,8 @@
  *
  * Threads: add, kill and remove are for one thread at a time (the caller locks); the others are
  * for any thread at any time: each slot has a version that is odd while it changes, and who reads
- * a slot that changes finds nothing. The caller frees memory only after every core has made a
- * turn since its key was killed.
+ * it then reads it again. Two changes of one slot at once: the second is refused (in use). The
+ * caller frees memory only after every core has made a turn since its key was killed.
  */
 #ifndef UROCE_MR_H
 #define UROCE_MR_H
@@ -42,17 +42,18 @@ struct uroce_mr_area {
 
 struct uroce_mr_slot {
 	alignas(64) _Atomic uint32_t key; /* 0: free; UROCE_MR_DEAD: not found, and not free yet */
-	_Atomic uint32_t version;	  /* odd: being changed */
+	uint32_t version;		  /* odd: being written, if the key is there */
 	uint32_t pd;
 	uint32_t qpn; /* of a type 2 window: who bound it */
 	uint32_t last_key;
 	uint16_t access; /* enum uroce_access */
 	uint8_t kind;	 /* enum uroce_mr_kind */
-	uint64_t addr;	 /* what the peer calls the first byte */
+	_Atomic bool changing;
+	uint64_t addr; /* what the peer calls the first byte */
 	uint64_t bytes;
 	uint8_t *ptr;		  /* where it is */
 	uint32_t region;	  /* of a bound window: the key of what it is bound to */
-	_Atomic uint32_t windows; /* bound to this region */
+	_Atomic uint32_t windows; /* bound to this region; UINT32_MAX: none may be */
 	const struct uroce_mr_area *area;
 };
 

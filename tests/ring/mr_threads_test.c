@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A window that is bound again and again while others look: whoever finds it finds the address,
- * length and place of one binding, never a mixture of two.
+ * Slots that change while others look: whoever finds a window finds the address, length and place
+ * of one binding, never a mixture of two; and what is there all the time is found all the time,
+ * whatever is tried and refused meanwhile.
  */
+#include <errno.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdlib.h>
@@ -95,11 +97,78 @@ static void whoever_finds_a_window_finds_one_binding(void)
 	CU_ASSERT_EQUAL(uroce_mr_table_remove(&table, regions[1]), 0);
 }
 
+/* ---- what stays is found ---- */
+
+/* A region to which the window is bound, and the window, which is bound anew to the same. */
+static struct uroce_mr_change lasting;
+
+static void *use_both(void *arg)
+{
+	uint8_t *ptr;
+
+	(void)arg;
+	while (!atomic_load(&stop)) {
+		if (uroce_mr_resolve(&table, PD, regions[0], AREA, 8, UROCE_ACCESS_LOCAL_WRITE,
+			    &ptr) != UROCE_MR_OK)
+			atomic_fetch_add(&wrong, 1);
+		if (uroce_mr_resolve(&table, PD, window, AREA, 8, UROCE_ACCESS_REMOTE_READ, &ptr) !=
+			UROCE_MR_OK)
+			atomic_fetch_add(&wrong, 1);
+		atomic_fetch_add(&found, 1);
+	}
+	return NULL;
+}
+
+static void try_all(uint32_t i)
+{
+	struct uroce_mr_change refused = lasting;
+
+	refused.bytes = 2 * AREA;
+	CU_ASSERT_EQUAL_FATAL(uroce_mr_table_kill(&table, regions[0]), -EBUSY);
+	CU_ASSERT_EQUAL_FATAL(uroce_mr_bind(&table, &refused), UROCE_MR_RANGE);
+	CU_ASSERT_EQUAL_FATAL(uroce_mr_bind(&table, &lasting), UROCE_MR_OK);
+	CU_ASSERT_EQUAL_FATAL(
+		uroce_mr_invalidate(&table, PD, 0, window, i & 1), UROCE_MR_WRONG_KIND);
+}
+
+static void what_stays_is_found_all_the_time(void)
+{
+	struct uroce_mr_attr attr = {.kind = UROCE_MR_WINDOW_1, .pd = PD};
+	pthread_t readers[READERS];
+
+	memset(slots, 0, sizeof(slots));
+	uroce_mr_table_init(&table, slots, SLOTS);
+	add_regions();
+	CU_ASSERT_EQUAL(uroce_mr_table_add(&table, &attr, 7, &window), 0);
+	lasting = (struct uroce_mr_change){.pd = PD,
+		.key = window,
+		.new_key = window,
+		.lkey = regions[0],
+		.access = UROCE_ACCESS_REMOTE_READ,
+		.addr = AREA,
+		.bytes = AREA};
+	CU_ASSERT_EQUAL(uroce_mr_bind(&table, &lasting), UROCE_MR_OK);
+	atomic_store(&stop, false);
+	atomic_store(&found, 0);
+	for (int i = 0; i < READERS; i++)
+		pthread_create(&readers[i], NULL, use_both, NULL);
+	for (uint32_t i = 0; i < BINDS || atomic_load(&found) == 0; i++) {
+		try_all(i);
+		if (i % 64 == 0)
+			sched_yield();
+	}
+	atomic_store(&stop, true);
+	for (int i = 0; i < READERS; i++)
+		pthread_join(readers[i], NULL);
+	CU_ASSERT_EQUAL(wrong, 0);
+}
+
 int main(void)
 {
 	static const struct unit_case cases[] = {
 		{"whoever finds a window finds one binding",
 			whoever_finds_a_window_finds_one_binding},
+		{"what stays is found all the time", what_stays_is_found_all_the_time},
 	};
 
 	return run_suite("mr_threads", cases, sizeof(cases) / sizeof(cases[0]));

@@ -82,23 +82,49 @@ static uint8_t *at(int offset)
 	return (uint8_t *)((uintptr_t)memory + (uintptr_t)(intptr_t)offset);
 }
 
-static void a_slot_that_changes_is_not_there(void)
+static void of_two_changes_at_once_the_second_is_refused(void)
 {
-	struct uroce_mr_change bind = bind_of(), reg = register_of();
+	struct uroce_mr_change bind, reg;
 	uint8_t *ptr;
 
 	start();
 	bind = bind_of();
 	reg = register_of();
-	atomic_fetch_add(&slot_of(window)->version, 1);
-	CU_ASSERT_EQUAL(uroce_mr_bind(&table, &bind), UROCE_MR_IN_USE);
-	CU_ASSERT_EQUAL(uroce_mr_invalidate(&table, PD, 5, window, false), UROCE_MR_IN_USE);
-	atomic_fetch_add(&slot_of(fast)->version, 1);
+	atomic_store(&slot_of(fast)->changing, true);
 	CU_ASSERT_EQUAL(uroce_mr_register_fast(&table, &reg), UROCE_MR_IN_USE);
-	atomic_fetch_add(&slot_of(region)->version, 1);
-	CU_ASSERT_EQUAL(uroce_mr_resolve(&table, PD, region, 0x1000, 8, 0, &ptr), UROCE_MR_NO_KEY);
-	atomic_fetch_add(&slot_of(region)->version, 1);
-	CU_ASSERT_EQUAL(uroce_mr_resolve(&table, PD, region, 0x1000, 8, 0, &ptr), UROCE_MR_OK);
+	atomic_store(&slot_of(fast)->changing, false);
+	atomic_store(&slot_of(window)->changing, true);
+	CU_ASSERT_EQUAL(uroce_mr_bind(&table, &bind), UROCE_MR_IN_USE);
+	atomic_store(&slot_of(window)->changing, false);
+	CU_ASSERT_EQUAL(uroce_mr_bind(&table, &bind), UROCE_MR_OK);
+	atomic_store(&slot_of(window)->changing, true);
+	CU_ASSERT_EQUAL(uroce_mr_invalidate(&table, PD, 5, bind.new_key, false), UROCE_MR_IN_USE);
+	/* Nobody else notices. */
+	CU_ASSERT_EQUAL(uroce_mr_invalidate(&table, PD, 5, bind.new_key, true), UROCE_MR_OK);
+	CU_ASSERT_EQUAL(uroce_mr_resolve_for(&table, PD, 5, bind.new_key, bind.addr, 8,
+				UROCE_ACCESS_REMOTE_WRITE, &ptr),
+		UROCE_MR_OK);
+	atomic_store(&slot_of(window)->changing, false);
+}
+
+/* Whoever has not the key or is of another domain holds nothing up: its own verdict, at once. */
+static void strangers_hold_nothing(void)
+{
+	struct uroce_mr_change bind, reg;
+
+	start();
+	bind = bind_of();
+	reg = register_of();
+	atomic_store(&slot_of(window)->changing, true);
+	atomic_store(&slot_of(fast)->changing, true);
+	bind.pd = reg.pd = PD + 1;
+	CU_ASSERT_EQUAL(uroce_mr_bind(&table, &bind), UROCE_MR_WRONG_PD);
+	CU_ASSERT_EQUAL(uroce_mr_register_fast(&table, &reg), UROCE_MR_WRONG_PD);
+	bind.key = next(bind.key);
+	reg.key = next(reg.key);
+	CU_ASSERT_EQUAL(uroce_mr_bind(&table, &bind), UROCE_MR_NO_KEY);
+	CU_ASSERT_EQUAL(uroce_mr_register_fast(&table, &reg), UROCE_MR_NO_KEY);
+	CU_ASSERT_EQUAL(uroce_mr_invalidate(&table, PD, 5, next(window), false), UROCE_MR_NO_KEY);
 }
 
 static void domains_do_not_mix(void)
@@ -205,10 +231,25 @@ static void a_window_is_no_region_of_its_own(void)
 	CU_ASSERT_EQUAL(uroce_mr_bind(&table, &bind), UROCE_MR_RANGE);
 }
 
+/* Another core has decided its end, and not taken the key away yet. */
+static void a_dying_region_takes_no_window(void)
+{
+	struct uroce_mr_change bind;
+
+	start();
+	bind = bind_of();
+	atomic_store(&slot_of(region)->windows, UINT32_MAX);
+	CU_ASSERT_EQUAL(uroce_mr_bind(&table, &bind), UROCE_MR_NO_KEY);
+	CU_ASSERT_EQUAL(atomic_load(&slot_of(region)->windows), UINT32_MAX);
+	CU_ASSERT_EQUAL(uroce_mr_table_kill(&table, region), 0);
+}
+
 int main(void)
 {
 	static const struct unit_case cases[] = {
-		{"a slot that changes is not there", a_slot_that_changes_is_not_there},
+		{"of two changes at once the second is refused",
+			of_two_changes_at_once_the_second_is_refused},
+		{"strangers hold nothing", strangers_hold_nothing},
 		{"domains do not mix", domains_do_not_mix},
 		{"ranges of a registration are checked", ranges_of_a_registration_are_checked},
 		{"a zero-based registration counts from zero",
@@ -217,6 +258,7 @@ int main(void)
 		{"kill and remove find a slot whatever its tag",
 			kill_and_remove_find_a_slot_whatever_its_tag},
 		{"a window is no region of its own", a_window_is_no_region_of_its_own},
+		{"a dying region takes no window", a_dying_region_takes_no_window},
 	};
 
 	return run_suite("mr_window", cases, sizeof(cases) / sizeof(cases[0]));
