@@ -477,6 +477,9 @@ static enum uroce_drop resynchronise(
 	if (pkt->psn == resp->epsn && sequence_is_right(resp, pkt->op))
 		return UROCE_ACCEPTED;
 	break_message(core, qp);
+	/* Its receive may have been the completion that its queue had no room for. */
+	if (qp->state == UROCE_QP_ERR)
+		return UROCE_DROP_QP_STATE;
 	if (!pkt->op->first)
 		return UROCE_DROP_MESSAGE_BROKEN;
 	resp->epsn = pkt->psn;

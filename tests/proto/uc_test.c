@@ -338,6 +338,25 @@ static void broken_receives_of_a_shared_queue_end_in_error(struct drill *d)
 	expect_cqe(d, "recv 201 SUCCESS len 8");
 }
 
+/* The receive of the broken message is the completion too many: what comes after has nobody. */
+static void a_broken_message_that_overflows_its_queue_ends_it(struct drill *d)
+{
+	struct endpoint_conf conf = drill_conf(d);
+
+	conf.caps.type = UROCE_QP_UC;
+	conf.srq_wr = 8;
+	conf.cqes = 1;
+	drill_restart(d, &conf);
+	for (uint32_t i = 0; i < 3; i++)
+		post_recv(d, 200 + i, 0x1000 + 0x1000 * i, 1024);
+	inject(d, "UC_SEND_ONLY psn +0 len 8; UC_SEND_FIRST psn +1 len 256");
+	inject_dropped(d, UROCE_DROP_QP_STATE, "UC_RDMA_WRITE_ONLY psn +4 va 0x4000 len 8");
+	expect_state(d, UROCE_QP_ERR);
+	expect_event(d, "CQ_ERR; QP_FATAL; LAST_WQE_REACHED");
+	expect_memory(d, 0x4000, 8, 0, 0x4000);
+	expect_cqe(d, "recv 200 SUCCESS len 8");
+}
+
 static void answers_are_not_for_it(struct drill *d)
 {
 	start(d);
@@ -413,6 +432,8 @@ int main(void)
 			a_bad_receive_ends_the_queue_pair},
 		{"a broken message ends its receive of a shared queue in error",
 			broken_receives_of_a_shared_queue_end_in_error},
+		{"a broken message that overflows its completion queue ends the queue pair",
+			a_broken_message_that_overflows_its_queue_ends_it},
 		{"answers are not for UC", answers_are_not_for_it},
 		{"an unresolved path is waited for, not for ever",
 			an_unresolved_path_is_waited_for},
