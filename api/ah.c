@@ -69,11 +69,14 @@ static void free_handle(struct uroce_ah *ah)
 }
 
 /* Number, paths and domain of a new handle, under the lock. */
-static int take_paths(struct uroce_ah *ah, uint32_t ip)
+static int take_paths(struct uroce_ah *ah)
 {
 	struct uroce_device *dev = ah->pd->dev;
-	const struct uroce_ah_conf *conf = &ah->conf;
-	int err = uroce_path_learn(dev, ip, conf->mac);
+	const struct uroce_route route = {.gid = uroce_gid_load(ah->conf.dgid),
+		.flow_label = ah->conf.flow_label,
+		.traffic_class = ah->conf.traffic_class,
+		.hop_limit = ah->conf.hop_limit};
+	int err = uroce_path_learn(dev, route.gid, ah->conf.mac);
 
 	if (err)
 		return err;
@@ -81,8 +84,7 @@ static int take_paths(struct uroce_ah *ah, uint32_t ip)
 	if (ah->number == 0)
 		return -ENOMEM;
 	for (unsigned int i = 0; i < dev->num_workers; i++) {
-		ah->paths[i] =
-			uroce_path_take(&dev->workers[i], ip, conf->traffic_class, conf->hop_limit);
+		ah->paths[i] = uroce_path_take(&dev->workers[i], &route);
 		err = ah->paths[i] ? err : -ENOMEM;
 	}
 	if (err) {
@@ -125,10 +127,9 @@ static void lose(struct uroce_ah *ah)
 int uroce_ah_create(struct uroce_pd *pd, const struct uroce_ah_conf *conf, struct uroce_ah **out)
 {
 	struct uroce_ah *ah;
-	uint32_t ip;
 	int err;
 
-	if (!uroce_ipv4_of_gid(conf->dgid, &ip))
+	if (uroce_gid_is_unspecified(uroce_gid_load(conf->dgid)))
 		return -EINVAL;
 	ah = calloc(1, sizeof(*ah));
 	if (!ah)
@@ -138,7 +139,7 @@ int uroce_ah_create(struct uroce_pd *pd, const struct uroce_ah_conf *conf, struc
 	if (ah->conf.hop_limit == 0)
 		ah->conf.hop_limit = UROCE_HOP_LIMIT_DEFAULT;
 	pthread_mutex_lock(&pd->dev->lock);
-	err = take_paths(ah, ip);
+	err = take_paths(ah);
 	pthread_mutex_unlock(&pd->dev->lock);
 	if (err) {
 		free(ah);
@@ -171,13 +172,20 @@ void uroce_ah_free_lost(struct uroce_device *dev)
 int uroce_ah_create_from_wc(
 	struct uroce_pd *pd, const struct uroce_wc *wc, const void *grh, struct uroce_ah **ah)
 {
-	const uint8_t *ip = (const uint8_t *)grh + UROCE_GRH_BYTES - UROCE_IPV4_BYTES;
+	const uint8_t *v6 = grh, *v4 = v6 + UROCE_GRH_BYTES - UROCE_IPV4_BYTES;
 	struct uroce_ah_conf conf = {0};
+	uint32_t first = uroce_load_be32(v6);
 
-	if (!(wc->flags & UROCE_WC_GRH) || ip[UROCE_IPV4_VERSION_IHL] >> 4 != 4)
+	if (!(wc->flags & UROCE_WC_GRH))
 		return -EINVAL;
-	uroce_gid_of_ipv4(uroce_load_be32(ip + UROCE_IPV4_SRC), conf.dgid);
-	conf.traffic_class = ip[UROCE_IPV4_TOS];
+	if (wc->flags & UROCE_WC_GRH_IPV6) {
+		memcpy(conf.dgid, v6 + UROCE_IPV6_SRC, sizeof(conf.dgid));
+		conf.traffic_class = (uint8_t)(first >> 20);
+		conf.flow_label = first & UROCE_IPV6_FLOW_LABEL_MASK;
+	} else {
+		uroce_gid_store(conf.dgid, uroce_gid_of_ipv4(uroce_load_be32(v4 + UROCE_IPV4_SRC)));
+		conf.traffic_class = v4[UROCE_IPV4_TOS];
+	}
 	return uroce_ah_create(pd, &conf, ah);
 }
 
@@ -199,11 +207,12 @@ void uroce_ah_query(const struct uroce_ah *ah, struct uroce_ah_conf *conf)
 /* ---- groups ---- */
 
 static struct group_entry **find_entry(
-	struct uroce_device *dev, const struct uroce_qp *qp, uint32_t addr)
+	struct uroce_device *dev, const struct uroce_qp *qp, struct uroce_gid addr)
 {
 	struct group_entry **link = &dev->groups;
 
-	while (*link && ((qp && (*link)->member.qp != qp) || (*link)->member.addr != addr))
+	while (*link &&
+		((qp && (*link)->member.qp != qp) || !uroce_gid_equal((*link)->member.addr, addr)))
 		link = &(*link)->next;
 	return link;
 }
@@ -212,7 +221,7 @@ static struct group_entry **find_entry(
 static bool remove_entry(struct uroce_device *dev, struct group_entry **link)
 {
 	struct group_entry *entry = *link;
-	uint32_t addr = entry->member.addr;
+	struct uroce_gid addr = entry->member.addr;
 
 	*link = entry->next;
 	free(entry);
@@ -220,8 +229,8 @@ static bool remove_entry(struct uroce_device *dev, struct group_entry **link)
 }
 
 /* Tells all workers whose the group is, or that it is nobody's. */
-static int tell_group(
-	struct uroce_device *dev, enum uroce_cmd_kind kind, uint32_t addr, unsigned int owner)
+static int tell_group(struct uroce_device *dev, enum uroce_cmd_kind kind, struct uroce_gid addr,
+	unsigned int owner)
 {
 	int err = 0;
 
@@ -234,7 +243,7 @@ static int tell_group(
 }
 
 /* An entry for a new member, on the device's list. */
-static int add_entry(struct uroce_qp *qp, uint32_t addr, struct group_entry **out)
+static int add_entry(struct uroce_qp *qp, struct uroce_gid addr, struct group_entry **out)
 {
 	struct qp_shell *shell = qp->owner;
 	struct uroce_device *dev = shell->dev;
@@ -263,7 +272,7 @@ static int add_entry(struct uroce_qp *qp, uint32_t addr, struct group_entry **ou
 }
 
 /* Takes a membership off the list and, if it was the last, the group from the workers. */
-static void drop_entry(struct uroce_device *dev, const struct uroce_qp *qp, uint32_t addr)
+static void drop_entry(struct uroce_device *dev, const struct uroce_qp *qp, struct uroce_gid addr)
 {
 	struct group_entry **link;
 	bool last;
@@ -282,12 +291,11 @@ int uroce_qp_attach_group(struct uroce_qp *qp, const uint8_t gid[16])
 	struct qp_shell *shell = qp->owner;
 	struct uroce_device *dev = shell->dev;
 	struct uroce_cmd cmd = {.kind = UROCE_CMD_JOIN};
+	struct uroce_gid addr = uroce_gid_load(gid);
 	struct group_entry *entry;
-	uint32_t addr;
 	int err;
 
-	if (!uroce_ipv4_of_gid(gid, &addr) || !uroce_ipv4_is_multicast(addr) ||
-		qp->caps.type != UROCE_QP_UD)
+	if (!uroce_gid_is_multicast(addr) || qp->caps.type != UROCE_QP_UD)
 		return -EINVAL;
 	err = add_entry(qp, addr, &entry);
 	if (err)
@@ -306,11 +314,10 @@ int uroce_qp_attach_group(struct uroce_qp *qp, const uint8_t gid[16])
 int uroce_qp_detach_group(struct uroce_qp *qp, const uint8_t gid[16])
 {
 	struct qp_shell *shell = qp->owner;
-	struct uroce_cmd cmd = {.kind = UROCE_CMD_LEAVE, .qp = qp};
+	struct uroce_cmd cmd = {
+		.kind = UROCE_CMD_LEAVE, .qp = qp, .group.addr = uroce_gid_load(gid)};
 	int err;
 
-	if (!uroce_ipv4_of_gid(gid, &cmd.group.addr))
-		return -ENOENT;
 	err = uroce_worker_ctrl(shell->worker, &cmd);
 	if (err)
 		return err;
@@ -322,12 +329,13 @@ void uroce_group_forget(struct uroce_device *dev, const struct uroce_qp *qp)
 {
 	for (;;) {
 		struct group_entry *entry;
-		uint32_t addr = 0;
+		struct uroce_gid addr = {0};
 
 		pthread_mutex_lock(&dev->lock);
 		for (entry = dev->groups; entry && entry->member.qp != qp; entry = entry->next)
 			;
-		addr = entry ? entry->member.addr : 0;
+		if (entry)
+			addr = entry->member.addr;
 		pthread_mutex_unlock(&dev->lock);
 		if (!entry)
 			return;

@@ -39,9 +39,12 @@ static int take_conf(struct uroce_device *dev, const struct uroce_device_conf *c
 	struct uroce_device_conf *c = &dev->conf;
 
 	*c = *conf;
-	if (!conf->addr || uroce_parse_ipv4(conf->addr, &dev->ip) != 0) {
-		UROCE_LOG(ERR, "\"%s\" is not an IPv4 address like 192.0.2.1/24\n",
-			conf->addr ? conf->addr : "(none)");
+	if (!conf->addr || uroce_addr_parse_list(dev, conf->addr) != 0) {
+		UROCE_LOG(ERR,
+			"\"%s\" is not an address like 192.0.2.1/24 or 2001:db8::1/64, nor at most "
+			"%d "
+			"different ones parted by commas\n",
+			conf->addr ? conf->addr : "(none)", UROCE_LOCAL_ADDRS_MAX);
 		return -EINVAL;
 	}
 	c->addr = NULL; /* the caller's */
@@ -258,7 +261,8 @@ int uroce_device_close(struct uroce_device *dev)
 void uroce_device_query(const struct uroce_device *dev, struct uroce_device_attr *attr)
 {
 	memset(attr, 0, sizeof(*attr));
-	uroce_gid_of_ipv4(dev->ip, attr->gid);
+	uroce_gid_store(attr->gid, dev->addrs[0].gid);
+	attr->num_gids = (uint16_t)dev->num_addrs;
 	memcpy(attr->mac, dev->mac, sizeof(attr->mac));
 	attr->active_mtu_bytes = dev->active_mtu_bytes;
 	attr->linux_mtu_bytes = dev->has_port ? dev->port.linux_mtu_bytes : dev->active_mtu_bytes;
@@ -276,6 +280,14 @@ void uroce_device_query(const struct uroce_device *dev, struct uroce_device_attr
 	attr->rx_interrupts = dev->has_port && dev->port.rx_interrupts;
 }
 
+int uroce_device_gid(const struct uroce_device *dev, unsigned int i, uint8_t gid[16])
+{
+	if (i >= dev->num_addrs)
+		return -ENOENT;
+	uroce_gid_store(gid, dev->addrs[i].gid);
+	return 0;
+}
+
 struct uroce_worker *uroce_device_worker(struct uroce_device *dev, unsigned int i)
 {
 	return i < dev->num_workers ? &dev->workers[i] : NULL;
@@ -283,13 +295,13 @@ struct uroce_worker *uroce_device_worker(struct uroce_device *dev, unsigned int 
 
 int uroce_device_neighbour_set(struct uroce_device *dev, const char *addr, const uint8_t mac[6])
 {
-	uint32_t ip;
-	int err = uroce_parse_ipv4(addr, &ip);
+	struct device_addr peer;
+	int err = uroce_addr_parse(addr, &peer);
 
 	if (err)
 		return err;
 	pthread_mutex_lock(&dev->lock);
-	err = uroce_path_set_mac(dev, ip, mac);
+	err = uroce_path_set_mac(dev, peer.gid, mac);
 	pthread_mutex_unlock(&dev->lock);
 	return err;
 }

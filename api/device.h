@@ -78,9 +78,15 @@ struct group_entry {
 	struct group_entry *next;
 };
 
+/* One of a device's own addresses. */
+struct device_addr {
+	struct uroce_gid gid;
+	uint32_t prefix_bits; /* of the 128; of IPv4's 32, after the 96 that are always the same */
+};
+
 /* A static neighbour. */
 struct neighbour {
-	uint32_t ip;
+	struct uroce_gid gid;
 	uint8_t mac[6];
 	struct neighbour *next;
 };
@@ -92,7 +98,8 @@ struct uroce_device {
 	bool has_port;
 	struct uroce_steer steer;
 	uint8_t mac[6];
-	uint32_t ip;
+	struct device_addr addrs[UROCE_LOCAL_ADDRS_MAX];
+	uint32_t num_addrs;
 	uint16_t active_mtu_bytes;
 	struct uroce_mr_table mrs;
 	struct uroce_mr_slot *mr_slots;
@@ -195,22 +202,37 @@ void uroce_ah_free_lost(struct uroce_device *dev);
 /* Frees the memberships of a queue pair that is destroyed. */
 void uroce_group_forget(struct uroce_device *dev, const struct uroce_qp *qp);
 
+/* ---- addr.c ---- */
+
+/* Parses an IPv4 or IPv6 address with or without "/length"; -EINVAL. */
+int uroce_addr_parse(const char *text, struct device_addr *addr);
+/* Several, parted by commas, into the device's list; -EINVAL, also for none or too many. */
+int uroce_addr_parse_list(struct uroce_device *dev, const char *text);
+bool uroce_addr_is_own(const struct uroce_device *dev, struct uroce_gid gid);
+/* The own address to send from to `to`; NULL: none of that family. */
+const struct uroce_gid *uroce_addr_source(const struct uroce_device *dev, struct uroce_gid to);
+
 /* ---- path.c ---- */
 
-/* Parses "a.b.c.d" with or without "/len"; -EINVAL. */
-int uroce_parse_ipv4(const char *text, uint32_t *ip);
-void uroce_gid_of_ipv4(uint32_t ip, uint8_t gid[16]);
-/* False: not an IPv4-mapped GID. */
-bool uroce_ipv4_of_gid(const uint8_t gid[16], uint32_t *ip);
+/* Where to, and how. */
+struct uroce_route {
+	struct uroce_gid gid;
+	uint32_t flow_label;
+	uint8_t traffic_class;
+	uint8_t hop_limit; /* 0: the default */
+};
 
 /* The device's lock is held for these. */
-struct path_entry *uroce_path_take(
-	struct uroce_worker *worker, uint32_t ip, uint8_t tos, uint8_t ttl);
+/* With one more user; NULL: no memory, or no address of that family. */
+struct path_entry *uroce_path_take(struct uroce_worker *worker, const struct uroce_route *route);
 void uroce_path_release(struct path_entry *entry);
-/* Learns mac if it is one (not all zero); -EHOSTUNREACH: none is known then; -ENOMEM. */
-int uroce_path_learn(struct uroce_device *dev, uint32_t ip, const uint8_t mac[6]);
-bool uroce_path_mac_known(const struct uroce_device *dev, uint32_t ip);
-int uroce_path_set_mac(struct uroce_device *dev, uint32_t ip, const uint8_t mac[6]);
+/*
+ * Learns mac if it is one (not all zero); -EHOSTUNREACH: none is known then; -EADDRNOTAVAIL: no
+ * address of that family to send from; -ENOMEM.
+ */
+int uroce_path_learn(struct uroce_device *dev, struct uroce_gid gid, const uint8_t mac[6]);
+bool uroce_path_mac_known(const struct uroce_device *dev, struct uroce_gid gid);
+int uroce_path_set_mac(struct uroce_device *dev, struct uroce_gid gid, const uint8_t mac[6]);
 void uroce_path_free_all(struct uroce_device *dev);
 
 /* ---- explain.c ---- */

@@ -11,6 +11,7 @@
 #include <stdio.h>
 
 #include "device.h"
+#include "gid_text.h"
 
 /* Appends to a buffer like snprintf, counting also what does not fit. */
 struct text {
@@ -113,9 +114,12 @@ static void say_refusal(struct text *t, const struct uroce_qp_report *r)
 	}
 }
 
-static void say_ip(struct text *t, uint32_t ip)
+static void say_addr(struct text *t, struct uroce_gid gid)
 {
-	say(t, "%u.%u.%u.%u", ip >> 24, ip >> 16 & 0xff, ip >> 8 & 0xff, ip & 0xff);
+	char addr[UROCE_GID_TEXT_BYTES];
+
+	uroce_gid_text(gid, addr);
+	say(t, "%s", addr);
 }
 
 static void say_heard(struct text *t, const struct uroce_qp_report *r, uint64_t now_ns)
@@ -132,7 +136,7 @@ static void say_drop(struct text *t, const struct uroce_qp_report *r)
 	if (r->drop == UROCE_ACCEPTED)
 		return;
 	say(t, "; last frame dropped (PSN 0x%06x from ", r->drop_psn);
-	say_ip(t, r->drop_src_ip);
+	say_addr(t, r->drop_src);
 	say(t, ", %u in all): %s", r->drops, uroce_drop_text(r->drop));
 }
 
@@ -141,7 +145,7 @@ static void say_stray(struct text *t, const struct uroce_qp *qp, const struct ur
 {
 	const struct qp_shell *shell = qp->owner;
 
-	if (stray->ns == 0 || !shell->path || shell->path->path.dst_ip != stray->src_ip)
+	if (stray->ns == 0 || !shell->path || !uroce_gid_equal(shell->path->path.dst, stray->src))
 		return;
 	say(t, "; the peer sent to queue pair 0x%06x, which does not exist (this one is 0x%06x)",
 		stray->qpn, qp->qpn);

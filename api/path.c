@@ -8,99 +8,78 @@
  */
 #include "device.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-int uroce_parse_ipv4(const char *text, uint32_t *ip)
-{
-	const char *slash = strchr(text, '/');
-	size_t length = slash ? (size_t)(slash - text) : strlen(text);
-	char addr[INET_ADDRSTRLEN], *end;
-	struct in_addr parsed;
-
-	if (length >= sizeof(addr))
-		return -EINVAL;
-	memcpy(addr, text, length);
-	addr[length] = 0;
-	if (inet_pton(AF_INET, addr, &parsed) != 1 || parsed.s_addr == 0)
-		return -EINVAL;
-	if (slash && (strtoul(slash + 1, &end, 10) > 32 || end == slash + 1 || *end))
-		return -EINVAL;
-	*ip = ntohl(parsed.s_addr);
-	return 0;
-}
-
-static const uint8_t mapped[12] = {[10] = 0xff, [11] = 0xff};
-
-void uroce_gid_of_ipv4(uint32_t ip, uint8_t gid[16])
-{
-	memcpy(gid, mapped, sizeof(mapped));
-	uroce_store_be32(gid + 12, ip);
-}
-
-bool uroce_ipv4_of_gid(const uint8_t gid[16], uint32_t *ip)
-{
-	*ip = uroce_load_be32(gid + 12);
-	return memcmp(gid, mapped, sizeof(mapped)) == 0 && *ip != 0;
-}
-
-static struct neighbour *find_neighbour(const struct uroce_device *dev, uint32_t ip)
+static struct neighbour *find_neighbour(const struct uroce_device *dev, struct uroce_gid gid)
 {
 	struct neighbour *n = dev->neighbours;
 
-	while (n && n->ip != ip)
+	while (n && !uroce_gid_equal(n->gid, gid))
 		n = n->next;
 	return n;
 }
 
-bool uroce_path_mac_known(const struct uroce_device *dev, uint32_t ip)
+bool uroce_path_mac_known(const struct uroce_device *dev, struct uroce_gid gid)
 {
-	return ip == dev->ip || uroce_ipv4_is_multicast(ip) || find_neighbour(dev, ip);
+	return uroce_addr_is_own(dev, gid) || uroce_gid_is_multicast(gid) ||
+		find_neighbour(dev, gid);
 }
 
-int uroce_path_learn(struct uroce_device *dev, uint32_t ip, const uint8_t mac[6])
+int uroce_path_learn(struct uroce_device *dev, struct uroce_gid gid, const uint8_t mac[6])
 {
 	static const uint8_t none[6];
 
-	if (ip != dev->ip && !uroce_ipv4_is_multicast(ip) && memcmp(mac, none, sizeof(none)) != 0)
-		return uroce_path_set_mac(dev, ip, mac);
-	return uroce_path_mac_known(dev, ip) ? 0 : -EHOSTUNREACH;
+	if (!uroce_addr_source(dev, gid))
+		return -EADDRNOTAVAIL;
+	if (!uroce_addr_is_own(dev, gid) && !uroce_gid_is_multicast(gid) &&
+		memcmp(mac, none, sizeof(none)) != 0)
+		return uroce_path_set_mac(dev, gid, mac);
+	return uroce_path_mac_known(dev, gid) ? 0 : -EHOSTUNREACH;
 }
 
 static void resolve(const struct uroce_device *dev, struct uroce_path *path)
 {
-	const struct neighbour *n = find_neighbour(dev, path->dst_ip);
+	const struct neighbour *n = find_neighbour(dev, path->dst);
 
-	path->resolved = uroce_path_mac_known(dev, path->dst_ip);
-	if (uroce_ipv4_is_multicast(path->dst_ip))
-		uroce_ipv4_multicast_mac(path->dst_ip, path->dmac);
-	else if (path->dst_ip == dev->ip)
+	path->resolved = uroce_path_mac_known(dev, path->dst);
+	if (uroce_gid_is_multicast(path->dst))
+		uroce_gid_multicast_mac(path->dst, path->dmac);
+	else if (uroce_addr_is_own(dev, path->dst))
 		memcpy(path->dmac, dev->mac, sizeof(path->dmac));
 	else if (n)
 		memcpy(path->dmac, n->mac, sizeof(path->dmac));
 }
 
-struct path_entry *uroce_path_take(
-	struct uroce_worker *worker, uint32_t ip, uint8_t tos, uint8_t ttl)
+static bool is_same_path(const struct uroce_path *a, const struct uroce_path *b)
+{
+	return uroce_gid_equal(a->src, b->src) && uroce_gid_equal(a->dst, b->dst) &&
+		a->tos == b->tos && a->ttl == b->ttl && a->flow_label == b->flow_label;
+}
+
+struct path_entry *uroce_path_take(struct uroce_worker *worker, const struct uroce_route *route)
 {
 	struct uroce_device *dev = worker->dev;
+	const struct uroce_gid *source = uroce_addr_source(dev, route->gid);
+	struct uroce_path path = {.dst = route->gid,
+		.tos = route->traffic_class,
+		.ttl = route->hop_limit ? route->hop_limit : UROCE_HOP_LIMIT_DEFAULT,
+		.flow_label = route->flow_label & UROCE_IPV6_FLOW_LABEL_MASK};
 	struct path_entry *entry;
 
+	if (!source)
+		return NULL;
+	path.src = *source;
 	for (entry = dev->paths; entry; entry = entry->next)
-		if (entry->worker == worker && entry->path.dst_ip == ip && entry->path.tos == tos &&
-			entry->path.ttl == ttl)
+		if (entry->worker == worker && is_same_path(&entry->path, &path))
 			break;
 	if (!entry) {
 		entry = calloc(1, sizeof(*entry));
 		if (!entry)
 			return NULL;
 		entry->worker = worker;
-		entry->path.src_ip = dev->ip;
-		entry->path.dst_ip = ip;
-		entry->path.tos = tos;
-		entry->path.ttl = ttl;
+		entry->path = path;
 		memcpy(entry->path.smac, dev->mac, sizeof(entry->path.smac));
 		resolve(dev, &entry->path);
 		entry->next = dev->paths;
@@ -122,16 +101,17 @@ void uroce_path_release(struct path_entry *entry)
 	free(entry);
 }
 
-static int learn(struct uroce_device *dev, uint32_t ip, const uint8_t mac[6], bool *changed)
+static int learn(
+	struct uroce_device *dev, struct uroce_gid gid, const uint8_t mac[6], bool *changed)
 {
-	struct neighbour *n = find_neighbour(dev, ip);
+	struct neighbour *n = find_neighbour(dev, gid);
 
 	*changed = !n || memcmp(n->mac, mac, sizeof(n->mac)) != 0;
 	if (!n) {
 		n = calloc(1, sizeof(*n));
 		if (!n)
 			return -ENOMEM;
-		n->ip = ip;
+		n->gid = gid;
 		n->next = dev->neighbours;
 		dev->neighbours = n;
 	}
@@ -146,8 +126,11 @@ static int update(struct uroce_device *dev, struct path_entry *entry)
 	struct uroce_cmd cmd = {.kind = UROCE_CMD_PATH_UPDATE, .path = &entry->path};
 	int err;
 
-	cmd.path_new = (struct uroce_path){
-		.src_ip = path->src_ip, .dst_ip = path->dst_ip, .tos = path->tos, .ttl = path->ttl};
+	cmd.path_new = (struct uroce_path){.src = path->src,
+		.dst = path->dst,
+		.tos = path->tos,
+		.ttl = path->ttl,
+		.flow_label = path->flow_label};
 	memcpy(cmd.path_new.smac, dev->mac, sizeof(cmd.path_new.smac));
 	resolve(dev, &cmd.path_new);
 	pthread_mutex_unlock(&dev->lock);
@@ -156,19 +139,19 @@ static int update(struct uroce_device *dev, struct path_entry *entry)
 	return err;
 }
 
-int uroce_path_set_mac(struct uroce_device *dev, uint32_t ip, const uint8_t mac[6])
+int uroce_path_set_mac(struct uroce_device *dev, struct uroce_gid gid, const uint8_t mac[6])
 {
 	struct path_entry *entry, *next;
 	bool changed;
-	int err = learn(dev, ip, mac, &changed);
+	int err = learn(dev, gid, mac, &changed);
 
 	if (err || !changed)
 		return err;
 	for (entry = dev->paths; entry; entry = entry->next)
-		if (entry->path.dst_ip == ip)
+		if (uroce_gid_equal(entry->path.dst, gid))
 			entry->refs++;
 	for (entry = dev->paths; entry; entry = next) {
-		if (entry->path.dst_ip != ip) {
+		if (!uroce_gid_equal(entry->path.dst, gid)) {
 			next = entry->next;
 			continue;
 		}

@@ -208,14 +208,20 @@ static struct uroce_qp_attr engine_attr(const struct uroce_qp_modify_attr *attr)
 static int take_path(
 	struct qp_shell *shell, const struct uroce_qp_modify_attr *attr, struct path_entry **path)
 {
-	uint32_t ip;
+	const struct uroce_route route = {.gid = uroce_gid_load(attr->dgid),
+		.flow_label = attr->flow_label,
+		.traffic_class = attr->traffic_class,
+		.hop_limit = attr->hop_limit};
+	bool reachable;
 
-	if (!uroce_ipv4_of_gid(attr->dgid, &ip))
+	if (uroce_gid_is_unspecified(route.gid))
 		return -EINVAL;
 	pthread_mutex_lock(&shell->dev->lock);
-	*path = uroce_path_take(shell->worker, ip, attr->traffic_class,
-		attr->hop_limit ? attr->hop_limit : UROCE_HOP_LIMIT_DEFAULT);
+	reachable = uroce_addr_source(shell->dev, route.gid) != NULL;
+	*path = reachable ? uroce_path_take(shell->worker, &route) : NULL;
 	pthread_mutex_unlock(&shell->dev->lock);
+	if (!reachable)
+		return -EADDRNOTAVAIL;
 	return *path ? 0 : -ENOMEM;
 }
 
@@ -294,7 +300,8 @@ int uroce_qp_query(struct uroce_qp *qp, struct uroce_qp_modify_attr *attr)
 	};
 	pthread_mutex_lock(&shell->dev->lock);
 	if (shell->path) {
-		uroce_gid_of_ipv4(shell->path->path.dst_ip, attr->dgid);
+		uroce_gid_store(attr->dgid, shell->path->path.dst);
+		attr->flow_label = shell->path->path.flow_label;
 		attr->traffic_class = shell->path->path.tos;
 		attr->hop_limit = shell->path->path.ttl;
 	}
@@ -324,7 +331,7 @@ void uroce_qp_local(const struct uroce_qp *qp, struct uroce_peer *local)
 	const struct uroce_device *dev = shell->dev;
 
 	memset(local, 0, sizeof(*local));
-	uroce_gid_of_ipv4(dev->ip, local->gid);
+	uroce_gid_store(local->gid, dev->addrs[0].gid);
 	memcpy(local->mac, dev->mac, sizeof(local->mac));
 	local->qpn = qp->qpn;
 	local->psn = shell->psn;
@@ -376,13 +383,13 @@ static uint8_t choose(uint8_t value, uint8_t fallback)
 
 static int learn_peer(struct uroce_device *dev, const struct uroce_peer *peer)
 {
-	uint32_t ip;
+	struct uroce_gid gid = uroce_gid_load(peer->gid);
 	int err;
 
-	if (!uroce_ipv4_of_gid(peer->gid, &ip) || uroce_ipv4_is_multicast(ip))
+	if (uroce_gid_is_unspecified(gid) || uroce_gid_is_multicast(gid))
 		return -EINVAL;
 	pthread_mutex_lock(&dev->lock);
-	err = uroce_path_learn(dev, ip, peer->mac);
+	err = uroce_path_learn(dev, gid, peer->mac);
 	pthread_mutex_unlock(&dev->lock);
 	return err;
 }

@@ -64,11 +64,14 @@ int uroce_eal_init_embedded(unsigned int num_ports);
 /* ---- devices and workers ---- */
 
 struct uroce_device_conf {
-	uint16_t port_id;     /* a DPDK port; may be 0 */
-	const char *addr;     /* IPv4 address, with or without prefix length: "192.0.2.1/24" */
-	uint16_t num_workers; /* 1; at most 16 */
-	uint32_t max_qps;     /* 1024 per worker */
-	uint32_t max_mrs;     /* 1024 */
+	uint16_t port_id; /* a DPDK port; may be 0 */
+	/* Its addresses, IPv4 and IPv6, at most 8, with or without prefix length, parted by commas:
+	 * "192.0.2.1/24,2001:db8::1/64". A peer is written to from the one that shares most with
+	 * its address, and the first of those. */
+	const char *addr;
+	uint16_t num_workers;		/* 1; at most 16 */
+	uint32_t max_qps;		/* 1024 per worker */
+	uint32_t max_mrs;		/* 1024 */
 	enum uroce_icrc_mode icrc_mode; /* UROCE_ICRC_VERIFY */
 	bool promiscuous;		/* take frames to any MAC address */
 	/* The application owns the port: uroce configures nothing and takes no frames from it;
@@ -87,9 +90,9 @@ struct uroce_device_conf {
  * Opens an endpoint on a port. Unless the host owns it, the port is configured and started: it
  * must not be in use.
  * -ENODEV: there is no such port, or EAL is not initialised (the log says which, and what to do);
- * -EINVAL: addr is no IPv4 address, or a number is out of range; -EBUSY: the port has an endpoint;
- * -EMSGSIZE: the port's MTU has no room for the smallest path MTU, 256; -ENOMEM; others: what the
- * port's driver said.
+ * -EINVAL: addr is not a list of addresses, or a number is out of range; -EBUSY: the port has an
+ * endpoint; -EMSGSIZE: the port's MTU has no room for the smallest path MTU, 256; -ENOMEM; others:
+ * what the port's driver said.
  */
 int uroce_device_open(const struct uroce_device_conf *conf, struct uroce_device **dev);
 
@@ -100,7 +103,9 @@ int uroce_device_open(const struct uroce_device_conf *conf, struct uroce_device 
 int uroce_device_close(struct uroce_device *dev);
 
 struct uroce_device_attr {
-	uint8_t gid[16]; /* ::ffff:a.b.c.d */
+	uint8_t gid[16]; /* its first address, an IPv4 one as ::ffff:a.b.c.d; see uroce_device_gid
+			  */
+	uint16_t num_gids;
 	uint8_t mac[6];
 	uint16_t active_mtu_bytes; /* largest path MTU of this port */
 	uint16_t linux_mtu_bytes;  /* what Linux's soft-RoCE would take on it, for comparison */
@@ -115,9 +120,12 @@ struct uroce_device_attr {
 /* Cannot fail. */
 void uroce_device_query(const struct uroce_device *dev, struct uroce_device_attr *attr);
 
+/* Address i of the device, in the order of its configuration. -ENOENT: it has not so many. */
+int uroce_device_gid(const struct uroce_device *dev, unsigned int i, uint8_t gid[16]);
+
 /*
  * Tells the MAC address of a peer: a static neighbour. Connections to that address use it from
- * now on; those that wait for it start. -EINVAL: addr is no IPv4 address; -ENOMEM; -ETIMEDOUT.
+ * now on; those that wait for it start. -EINVAL: addr is no address; -ENOMEM; -ETIMEDOUT.
  */
 int uroce_device_neighbour_set(struct uroce_device *dev, const char *addr, const uint8_t mac[6]);
 
@@ -356,8 +364,9 @@ size_t uroce_qp_memory_bytes(const struct uroce_qp_conf *conf);
 struct uroce_qp_modify_attr {
 	enum uroce_qp_state state;
 	enum uroce_qp_state cur_state;
-	uint32_t access;  /* enum uroce_access, what the peer may do */
-	uint8_t dgid[16]; /* with UROCE_QP_ATTR_AV: the peer, ::ffff:a.b.c.d */
+	uint32_t access;     /* enum uroce_access, what the peer may do */
+	uint8_t dgid[16];    /* with UROCE_QP_ATTR_AV: the peer; IPv4 as ::ffff:a.b.c.d */
+	uint32_t flow_label; /* 20 bits, also of what the UDP source port is made of; 0: none */
 	uint8_t traffic_class;
 	uint8_t hop_limit;	 /* 0, which could not leave the host, is taken as 64 */
 	uint32_t path_mtu_bytes; /* 256, 512, 1024, 2048 or 4096 */
@@ -448,21 +457,22 @@ int uroce_qp_last_error(struct uroce_qp *qp, char *buf, size_t bytes);
 /* ---- datagrams ---- */
 
 struct uroce_ah_conf {
-	uint8_t dgid[16]; /* ::ffff:a.b.c.d, also of a multicast group */
-	uint8_t mac[6];	  /* all zero: from uroce_device_neighbour_set */
+	uint8_t dgid[16];    /* also of a multicast group; IPv4 as ::ffff:a.b.c.d */
+	uint8_t mac[6];	     /* all zero: from uroce_device_neighbour_set */
+	uint32_t flow_label; /* 20 bits, also of what the UDP source port is made of; 0: none */
 	uint8_t traffic_class;
 	uint8_t hop_limit; /* 64 */
 };
 
 /*
  * An address handle: where datagrams go. For queue pairs of its domain.
- * -EINVAL: no IPv4-mapped GID; -EHOSTUNREACH: no MAC address is known; -ENOMEM: max_ahs exist;
- * -ETIMEDOUT.
+ * -EINVAL: the unspecified GID; -EADDRNOTAVAIL: the device has no address of the same IP version;
+ * -EHOSTUNREACH: no MAC address is known; -ENOMEM: max_ahs exist; -ETIMEDOUT.
  */
 int uroce_ah_create(struct uroce_pd *pd, const struct uroce_ah_conf *conf, struct uroce_ah **ah);
 /*
  * The way back to the sender of a received datagram. grh: the first 40 bytes of its buffer.
- * -EINVAL: wc is no datagram's, or grh holds no IPv4 header; others as uroce_ah_create.
+ * -EINVAL: wc is no datagram's, or grh holds no IP header; others as uroce_ah_create.
  */
 int uroce_ah_create_from_wc(
 	struct uroce_pd *pd, const struct uroce_wc *wc, const void *grh, struct uroce_ah **ah);
@@ -472,7 +482,7 @@ int uroce_ah_destroy(struct uroce_ah *ah);
 void uroce_ah_query(const struct uroce_ah *ah, struct uroce_ah_conf *conf);
 
 /*
- * A UD queue pair takes datagrams to a multicast group (an IPv4-mapped GID) from now on, or no
+ * A UD queue pair takes datagrams to a multicast group (224.0.0.0/4 or ff00::/8) from now on, or no
  * more. Members of a group on one device must be of one worker.
  * attach: -EINVAL: no UD queue pair, no multicast GID, or a member of another worker; -EEXIST: it
  * is a member; -ENOSPC: max_groups groups are in use; -ENOMEM. detach: -ENOENT: it is not a

@@ -87,7 +87,7 @@ int uroce_worker_init(struct uroce_worker *worker, struct uroce_device *dev, uns
 	struct uroce_core_conf conf = {
 		.id = index,
 		.icrc_mode = dev->conf.icrc_mode,
-		.local = {.promiscuous = dev->conf.promiscuous, .num_addrs = 1, .addrs = {dev->ip}},
+		.local = {.promiscuous = dev->conf.promiscuous, .num_addrs = dev->num_addrs},
 		.mrs = &dev->mrs,
 		.qptable = &dev->qptable,
 		.max_qps = max_qps,
@@ -97,6 +97,8 @@ int uroce_worker_init(struct uroce_worker *worker, struct uroce_device *dev, uns
 		.mtu_bytes = dev->active_mtu_bytes,
 	};
 
+	for (uint32_t i = 0; i < dev->num_addrs; i++)
+		conf.local.addrs[i] = dev->addrs[i].gid;
 	worker->dev = dev;
 	worker->index = index;
 	worker->timers = calloc(max_qps, sizeof(*worker->timers));

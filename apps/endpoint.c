@@ -91,7 +91,7 @@ static void explain_open(int err, uint16_t port_id, const char *addr)
 			port_id);
 	else if (err == -EINVAL)
 		uroce_app_say("DPDK port %u would not open with the address %s: it has to be an "
-			      "IPv4 address like 192.0.2.1/24",
+			      "address like 192.0.2.1/24 or 2001:db8::1/64",
 			port_id, addr);
 	else if (err == -EMSGSIZE)
 		uroce_app_say("the MTU of DPDK port %u has no room for RoCE: raise that of the "

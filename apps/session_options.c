@@ -25,9 +25,11 @@ const char uroce_session_help[] =
 	"  --bind ADDR        address on which the server listens for TCP (all)\n"
 	"  --keep             the server goes on with the next client, for ever\n"
 	"  --port-id N        DPDK port (0)\n"
-	"  --addr ADDR        IPv4 address of the endpoint on it (192.0.2.1/24 for a server,\n"
-	"                     192.0.2.2/24 for a client). It must not be one of the kernel's:\n"
-	"                     on a shared interface the kernel would answer too\n"
+	"  --addr ADDR        IPv4 or IPv6 address of the endpoint on it (192.0.2.1/24 for a "
+	"server,\n"
+	"                     192.0.2.2/24 for a client), of the same kind on both sides. It must\n"
+	"                     not be one of the kernel's: on a shared interface the kernel would\n"
+	"                     answer too\n"
 	"  --mtu M            at most this path MTU: 256, 512, 1024, 2048, 4096 (as large as both\n"
 	"                     ports allow)\n";
 
@@ -95,10 +97,11 @@ static bool set_port_id(void *context, const char *value)
 	return true;
 }
 
-static bool is_addr(const char *text)
+/* With or without a prefix length. */
+static bool is_addr(int family, const char *text)
 {
-	char addr[INET_ADDRSTRLEN];
-	struct in_addr parsed;
+	char addr[INET6_ADDRSTRLEN];
+	struct in6_addr parsed;
 	size_t length = strcspn(text, "/");
 	uint64_t prefix;
 
@@ -106,16 +109,20 @@ static bool is_addr(const char *text)
 		return false;
 	memcpy(addr, text, length);
 	addr[length] = '\0';
-	return inet_pton(AF_INET, addr, &parsed) == 1 &&
-		(!text[length] || uroce_count_parse(text + length + 1, 0, 32, &prefix));
+	return inet_pton(family, addr, &parsed) == 1 &&
+		(!text[length] ||
+			uroce_count_parse(
+				text + length + 1, 0, family == AF_INET ? 32 : 128, &prefix));
 }
 
 static bool set_addr(void *context, const char *value)
 {
 	struct uroce_session_options *options = context;
 
-	if (!is_addr(value)) {
-		uroce_app_say("--addr %s is no IPv4 address: it is like 192.0.2.1/24", value);
+	if (!is_addr(AF_INET, value) && !is_addr(AF_INET6, value)) {
+		uroce_app_say("--addr %s is no IP address: it is like 192.0.2.1/24 or "
+			      "2001:db8::1/64",
+			value);
 		return false;
 	}
 	options->addr = value;
@@ -126,7 +133,7 @@ static bool set_bind(void *context, const char *value)
 {
 	struct uroce_session_options *options = context;
 
-	if (!is_addr(value) || strchr(value, '/')) {
+	if (!is_addr(AF_INET, value) || strchr(value, '/')) {
 		uroce_app_say("--bind %s is no IPv4 address: it is like 127.0.0.1", value);
 		return false;
 	}
@@ -175,7 +182,7 @@ const struct uroce_option uroce_session_table[] = {
 	{"--port", "a TCP port", set_tcp_port},
 	{"--bind", "an IPv4 address", set_bind},
 	{"--port-id", "the number of a DPDK port", set_port_id},
-	{"--addr", "an IPv4 address", set_addr},
+	{"--addr", "an IP address", set_addr},
 	{"--mtu", "a path MTU", set_mtu},
 	{"--keep", NULL, set_keep},
 	{"--json", NULL, set_json},

@@ -16,44 +16,74 @@
 
 enum {
 	IP = UROCE_ETH_BYTES,
-	UDP = IP + UROCE_IPV4_BYTES,
-	BTH = UDP + UROCE_UDP_BYTES,
 	IPV4_VERSION_4_IHL_5 = 0x45,
+	IPV6_VERSION_6 = 0x60000000,
 	SPORT_BASE = 0xc000,
+	SPORT_BITS = 14,
 	SPORT_MASK = 0x3fff,
 };
 
 /* One flow per queue pair, spread over 0xc000 to 0xffff: switches balance by it. */
-static uint16_t source_port(uint32_t qpn, uint32_t dest_qpn)
+static uint16_t source_port(const struct uroce_path *path, uint32_t qpn, uint32_t dest_qpn)
 {
-	uint32_t h = (qpn ^ dest_qpn << 8) * 0x9e3779b1u;
+	uint32_t h = (qpn ^ dest_qpn << 8) * 0x9e3779b1u >> 18;
 
-	return (uint16_t)(SPORT_BASE | (h >> 18 & SPORT_MASK));
+	if (path->flow_label)
+		h = path->flow_label ^ path->flow_label >> SPORT_BITS;
+	return (uint16_t)(SPORT_BASE | (h & SPORT_MASK));
 }
 
-/* Ethernet to BTH on a path, but for what differs from packet to packet. */
-static void put_template(uint8_t *h, const struct uroce_path *path, uint32_t qpn, uint32_t dest_qpn)
+static void put_ipv4(uint8_t *ip, const struct uroce_path *path)
 {
-	memset(h, 0, UROCE_TEMPLATE_BYTES);
+	ip[UROCE_IPV4_VERSION_IHL] = IPV4_VERSION_4_IHL_5;
+	ip[UROCE_IPV4_TOS] = path->tos;
+	/* DF and no fragments: the identification may be zero (RFC 6864). */
+	uroce_store_be16(ip + UROCE_IPV4_FRAGMENT, UROCE_IPV4_DF);
+	ip[UROCE_IPV4_TTL] = path->ttl;
+	ip[UROCE_IPV4_PROTOCOL] = UROCE_IP_PROTOCOL_UDP;
+	uroce_store_be32(ip + UROCE_IPV4_SRC, uroce_gid_ipv4(path->src));
+	uroce_store_be32(ip + UROCE_IPV4_DST, uroce_gid_ipv4(path->dst));
+	/* Of all this; who ends the frame adds the length. */
+	uroce_store_be16(
+		ip + UROCE_IPV4_CHECKSUM, uroce_ip_fold(uroce_ip_sum(ip, UROCE_IPV4_BYTES, 0)));
+}
+
+static void put_ipv6(uint8_t *ip, const struct uroce_path *path)
+{
+	uroce_store_be32(ip + UROCE_IPV6_VERSION,
+		IPV6_VERSION_6 | (uint32_t)path->tos << 20 |
+			(path->flow_label & UROCE_IPV6_FLOW_LABEL_MASK));
+	ip[UROCE_IPV6_NEXT_HEADER] = UROCE_IP_PROTOCOL_UDP;
+	ip[UROCE_IPV6_HOP_LIMIT] = path->ttl;
+	uroce_gid_store(ip + UROCE_IPV6_SRC, path->src);
+	uroce_gid_store(ip + UROCE_IPV6_DST, path->dst);
+}
+
+/*
+ * Ethernet to BTH on a path, but for what differs from packet to packet. Returns where the next
+ * header goes.
+ */
+static uint8_t *put_template(
+	uint8_t *h, const struct uroce_path *path, uint32_t qpn, uint32_t dest_qpn)
+{
+	bool v4 = uroce_gid_is_ipv4(path->dst);
+	uint8_t *udp = h + IP + (v4 ? UROCE_IPV4_BYTES : UROCE_IPV6_BYTES);
+	uint8_t *bth = udp + UROCE_UDP_BYTES;
+
+	memset(h, 0, UROCE_TEMPLATE_BYTES_MAX);
 	memcpy(h + UROCE_ETH_DMAC, path->dmac, 6);
 	memcpy(h + UROCE_ETH_SMAC, path->smac, 6);
-	uroce_store_be16(h + UROCE_ETH_TYPE, UROCE_ETHERTYPE_IPV4);
-	h[IP + UROCE_IPV4_VERSION_IHL] = IPV4_VERSION_4_IHL_5;
-	h[IP + UROCE_IPV4_TOS] = path->tos;
-	/* DF and no fragments: the identification may be zero (RFC 6864). */
-	uroce_store_be16(h + IP + UROCE_IPV4_FRAGMENT, UROCE_IPV4_DF);
-	h[IP + UROCE_IPV4_TTL] = path->ttl;
-	h[IP + UROCE_IPV4_PROTOCOL] = UROCE_IP_PROTOCOL_UDP;
-	uroce_store_be32(h + IP + UROCE_IPV4_SRC, path->src_ip);
-	uroce_store_be32(h + IP + UROCE_IPV4_DST, path->dst_ip);
-	/* Of all this; who ends the frame adds the length. */
-	uroce_store_be16(h + IP + UROCE_IPV4_CHECKSUM,
-		uroce_ip_fold(uroce_ip_sum(h + IP, UROCE_IPV4_BYTES, 0)));
-	uroce_store_be16(h + UDP + UROCE_UDP_SPORT, source_port(qpn, dest_qpn));
-	uroce_store_be16(h + UDP + UROCE_UDP_DPORT, UROCE_UDP_PORT);
-	h[BTH + UROCE_BTH_FLAGS] = UROCE_BTH_MIGREQ;
-	uroce_store_be16(h + BTH + UROCE_BTH_PKEY, UROCE_PKEY_DEFAULT);
-	uroce_store_be24(h + BTH + UROCE_BTH_DQPN, dest_qpn);
+	uroce_store_be16(h + UROCE_ETH_TYPE, v4 ? UROCE_ETHERTYPE_IPV4 : UROCE_ETHERTYPE_IPV6);
+	if (v4)
+		put_ipv4(h + IP, path);
+	else
+		put_ipv6(h + IP, path);
+	uroce_store_be16(udp + UROCE_UDP_SPORT, source_port(path, qpn, dest_qpn));
+	uroce_store_be16(udp + UROCE_UDP_DPORT, UROCE_UDP_PORT);
+	bth[UROCE_BTH_FLAGS] = UROCE_BTH_MIGREQ;
+	uroce_store_be16(bth + UROCE_BTH_PKEY, UROCE_PKEY_DEFAULT);
+	uroce_store_be24(bth + UROCE_BTH_DQPN, dest_qpn);
+	return bth + UROCE_BTH_BYTES;
 }
 
 void uroce_build_template(struct uroce_qp *qp)
@@ -61,60 +91,78 @@ void uroce_build_template(struct uroce_qp *qp)
 	put_template(qp->header, qp->path, qp->qpn, qp->attr.dest_qpn);
 }
 
-static void put_bth(uint8_t *h, struct uroce_bth bth)
+static void put_bth(uint8_t *at, struct uroce_bth bth)
 {
-	h[BTH + UROCE_BTH_OPCODE] = bth.opcode;
+	at[UROCE_BTH_OPCODE] = bth.opcode;
 	if (bth.solicited)
-		h[BTH + UROCE_BTH_FLAGS] |= UROCE_BTH_SE;
+		at[UROCE_BTH_FLAGS] |= UROCE_BTH_SE;
 	if (bth.ackreq)
-		h[BTH + UROCE_BTH_ACKREQ] = UROCE_BTH_ACKREQ_BIT;
-	uroce_store_be24(h + BTH + UROCE_BTH_PSN, bth.psn);
+		at[UROCE_BTH_ACKREQ] = UROCE_BTH_ACKREQ_BIT;
+	uroce_store_be24(at + UROCE_BTH_PSN, bth.psn);
 }
 
 uint8_t *uroce_build_start(const struct uroce_qp *qp, struct uroce_slot *slot, struct uroce_bth bth)
 {
-	uint8_t *h = slot->data;
+	uint8_t *h = slot->data, *end;
 
 	assert(slot->capacity_bytes >= qp->attr.path_mtu_bytes + UROCE_OVERHEAD_BYTES_MAX);
-	memcpy(h, qp->header, UROCE_TEMPLATE_BYTES);
-	put_bth(h, bth);
-	return h + UROCE_TEMPLATE_BYTES;
+	/* Two copies of a length known beforehand: the second is IPv6's alone. */
+	memcpy(h, qp->header, UROCE_TEMPLATE_IPV4_BYTES);
+	end = h + UROCE_TEMPLATE_IPV4_BYTES;
+	if (uroce_frame_ip_bytes(h) == UROCE_IPV6_BYTES) {
+		memcpy(end, qp->header + UROCE_TEMPLATE_IPV4_BYTES,
+			UROCE_TEMPLATE_BYTES_MAX - UROCE_TEMPLATE_IPV4_BYTES);
+		end = h + UROCE_TEMPLATE_BYTES_MAX;
+	}
+	put_bth(end - UROCE_BTH_BYTES, bth);
+	return end;
 }
 
 uint8_t *uroce_build_start_datagram(const struct uroce_core *core, const struct uroce_qp *qp,
 	struct uroce_slot *slot, struct uroce_bth bth, const struct uroce_datagram *to)
 {
-	uint8_t *h = slot->data;
-	uint8_t *p = h + UROCE_TEMPLATE_BYTES;
+	uint8_t *p;
 
 	assert(slot->capacity_bytes >= core->conf.mtu_bytes + UROCE_OVERHEAD_BYTES_MAX);
-	put_template(h, to->path, qp->qpn, to->qpn);
-	put_bth(h, bth);
+	p = put_template(slot->data, to->path, qp->qpn, to->qpn);
+	put_bth(p - UROCE_BTH_BYTES, bth);
 	uroce_store_be32(p + UROCE_DETH_QKEY, to->qkey);
 	uroce_store_be32(p + UROCE_DETH_SQPN - 1, qp->qpn);
 	return p + UROCE_DETH_BYTES;
 }
 
+/* IP's length, and IPv4's checksum. ip_bytes: from the IP header to the end of the frame. */
+static void put_ip_length(uint8_t *ip, uint32_t header_bytes, uint32_t ip_bytes)
+{
+	uint32_t sum = uroce_load_be16(ip + UROCE_IPV4_CHECKSUM);
+
+	if (header_bytes == UROCE_IPV6_BYTES) {
+		uroce_store_be16(
+			ip + UROCE_IPV6_PAYLOAD_LEN, (uint16_t)(ip_bytes - UROCE_IPV6_BYTES));
+		return;
+	}
+	uroce_store_be16(ip + UROCE_IPV4_TOTAL_LEN, (uint16_t)ip_bytes);
+	uroce_store_be16(ip + UROCE_IPV4_CHECKSUM, (uint16_t)~uroce_ip_fold(sum + ip_bytes));
+}
+
 void uroce_build_finish(
 	struct uroce_core *core, struct uroce_slot *slot, uint8_t *end, uint32_t payload_bytes)
 {
-	uint8_t *h = slot->data;
+	uint8_t *h = slot->data, *ip = h + IP;
+	uint32_t header_bytes = uroce_frame_ip_bytes(h);
+	uint8_t *udp = ip + header_bytes, *bth = udp + UROCE_UDP_BYTES;
 	uint8_t pad = (uint8_t)(-payload_bytes & UROCE_BTH_PAD_MASK);
-	uint32_t sum = uroce_load_be16(h + IP + UROCE_IPV4_CHECKSUM);
-	uint32_t ip_bytes;
+	uint32_t ip_bytes, icrc = 0;
 
 	for (uint8_t i = 0; i < pad; i++)
 		*end++ = 0;
-	h[BTH + UROCE_BTH_FLAGS] |= (uint8_t)(pad << UROCE_BTH_PAD_SHIFT);
-	ip_bytes = (uint32_t)(end - (h + IP)) + UROCE_ICRC_BYTES;
-	uroce_store_be16(h + IP + UROCE_IPV4_TOTAL_LEN, (uint16_t)ip_bytes);
-	uroce_store_be16(h + UDP + UROCE_UDP_LEN, (uint16_t)(ip_bytes - UROCE_IPV4_BYTES));
-	uroce_store_be16(h + IP + UROCE_IPV4_CHECKSUM, (uint16_t)~uroce_ip_fold(sum + ip_bytes));
-	uroce_store_le32(end,
-		core->conf.icrc_mode == UROCE_ICRC_OFF
-			? 0
-			: uroce_icrc_ipv4(h + IP, UROCE_IPV4_BYTES,
-				  (uint32_t)(end - (h + UROCE_TEMPLATE_BYTES))));
+	bth[UROCE_BTH_FLAGS] |= (uint8_t)(pad << UROCE_BTH_PAD_SHIFT);
+	ip_bytes = (uint32_t)(end - ip) + UROCE_ICRC_BYTES;
+	put_ip_length(ip, header_bytes, ip_bytes);
+	uroce_store_be16(udp + UROCE_UDP_LEN, (uint16_t)(ip_bytes - header_bytes));
+	if (core->conf.icrc_mode != UROCE_ICRC_OFF)
+		icrc = uroce_icrc(ip, header_bytes, (uint32_t)(end - (bth + UROCE_BTH_BYTES)));
+	uroce_store_le32(end, icrc);
 	slot->bytes = (uint32_t)(end - h) + UROCE_ICRC_BYTES;
 	uroce_count(core, tx_frames);
 }

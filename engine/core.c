@@ -48,7 +48,7 @@ static void note_drop(
 
 	report->drop = drop;
 	report->drop_psn = pkt->psn;
-	report->drop_src_ip = pkt->src_ip;
+	report->drop_src = pkt->src;
 	report->drop_ns = now_ns;
 	report->drops++;
 }
@@ -70,9 +70,9 @@ static enum uroce_drop check_peer(const struct uroce_qp *qp, const struct uroce_
 	if (!uroce_qp_receives(qp))
 		return UROCE_DROP_QP_STATE;
 	if (qp->caps.type != UROCE_QP_UD) {
-		if (pkt->src_ip != qp->path->dst_ip)
+		if (!uroce_gid_equal(pkt->src, qp->path->dst))
 			return UROCE_DROP_SGID_NOT_PEER;
-		if (pkt->dst_ip != qp->path->src_ip)
+		if (!uroce_gid_equal(pkt->dst, qp->path->src))
 			return UROCE_DROP_DGID_NOT_QP;
 	}
 	/* One partition, full membership: a limited member may talk to us. */
@@ -145,7 +145,7 @@ static enum uroce_drop rx_one(struct uroce_core *core, struct uroce_pkt *pkt, ui
 	if (pkt->group || pkt->dqpn == UROCE_QPN_MULTICAST)
 		return rx_group(core, pkt, now_ns);
 	if (!found) {
-		core->stray = (struct uroce_stray){pkt->src_ip, pkt->dqpn, pkt->psn, now_ns};
+		core->stray = (struct uroce_stray){pkt->src, pkt->dqpn, pkt->psn, now_ns};
 		return UROCE_DROP_QPN_UNKNOWN;
 	}
 	if (!mine) {
@@ -257,6 +257,7 @@ static uint32_t serve(struct uroce_core *core, struct uroce_flow *flow, struct u
 	if (flow->deficit_bytes <= 0)
 		flow->deficit_bytes += QUANTUM_BYTES;
 	while (used < n && flow->deficit_bytes > 0) {
+		const uint8_t *bth;
 		uint32_t bytes = flow->kind == UROCE_FLOW_REQUESTS
 			? uroce_req_build(core, qp, &slots[used], now_ns)
 			: uroce_resp_build(core, qp, &slots[used], now_ns);
@@ -265,9 +266,9 @@ static uint32_t serve(struct uroce_core *core, struct uroce_flow *flow, struct u
 			uroce_ready_remove(&core->ready, flow);
 			return used;
 		}
+		bth = uroce_frame_bth(slots[used].data);
 		uroce_trace_push(&core->trace, now_ns, UROCE_TRACE_TX, qp->qpn,
-			uroce_load_be24(slots[used].data + UROCE_TEMPLATE_BYTES - 3),
-			slots[used].data[UROCE_TEMPLATE_BYTES - UROCE_BTH_BYTES], bytes);
+			uroce_load_be24(bth + UROCE_BTH_PSN), bth[UROCE_BTH_OPCODE], bytes);
 		flow->deficit_bytes -= (int32_t)bytes;
 		used++;
 	}
@@ -368,7 +369,7 @@ static int set_group(struct uroce_local *local, const struct uroce_local_group *
 	return 0;
 }
 
-static void clear_group(struct uroce_local *local, uint32_t addr)
+static void clear_group(struct uroce_local *local, struct uroce_gid addr)
 {
 	uint32_t at = uroce_local_find_group(local, addr);
 

@@ -36,7 +36,7 @@ struct uroce_ah_slot {
 /* A queue pair that takes a multicast group's datagrams; the shell's memory, the core's list. */
 struct uroce_group_member {
 	struct uroce_qp *qp;
-	uint32_t addr; /* IPv4, host order */
+	struct uroce_gid addr;
 	struct uroce_group_member *next;
 };
 
@@ -60,7 +60,7 @@ struct uroce_core_conf {
 
 /* The last frame for a number that nobody has: it may have been meant for one of ours. */
 struct uroce_stray {
-	uint32_t src_ip;
+	struct uroce_gid src;
 	uint32_t qpn;
 	uint32_t psn;
 	uint64_t ns;

@@ -4,9 +4,9 @@
  *
  * A datagram is one packet, whole or not there: sent is complete, and what cannot be received is
  * dropped without a word to anybody, its receive left for the next. In front of the payload the
- * receive buffer has 40 bytes for the IP header: an IPv4 header lies in the last 20 of them, as it
- * was received; the first 20 are left as they were. Memory that a receive names wrongly is the
- * receiver's own fault: that ends the receive in error, and the queue pair with it.
+ * receive buffer has 40 bytes for the IP header, as it was received: an IPv4 header lies in the
+ * last 20 of them; the first 20 are left as they were then. Memory that a receive names wrongly is
+ * the receiver's own fault: that ends the receive in error, and the queue pair with it.
  */
 #include "dgram.h"
 
@@ -71,7 +71,7 @@ static void complete(struct uroce_core *core, struct uroce_qp *qp, const struct 
 {
 	struct uroce_cqe cqe = {.opcode = UROCE_WC_RECV,
 		.bytes = UROCE_GRH_BYTES + pkt->payload_bytes,
-		.flags = UROCE_WC_GRH,
+		.flags = UROCE_WC_GRH | (uroce_gid_is_ipv4(pkt->src) ? 0 : UROCE_WC_GRH_IPV6),
 		.src_qpn = uroce_load_be24(uroce_pkt_deth(pkt) + UROCE_DETH_SQPN),
 		.solicited = pkt->solicited};
 
@@ -92,12 +92,14 @@ static enum uroce_mr_verdict place(
 		.segs = uroce_recv_wqe_segs(qp->recv),
 		.num_segs = qp->recv->num_segs,
 		.pd = qp->pd};
+	/* Without IPv4's options. */
+	uint32_t ip_bytes = uroce_gid_is_ipv4(pkt->src) ? UROCE_IPV4_BYTES : UROCE_IPV6_BYTES;
 	enum uroce_mr_verdict verdict =
 		uroce_sge_check(&list, 0, UROCE_GRH_BYTES + pkt->payload_bytes);
 
 	if (verdict == UROCE_MR_OK)
-		verdict = uroce_sge_scatter(&list, UROCE_GRH_BYTES - UROCE_IPV4_BYTES, pkt->ip,
-			UROCE_IPV4_BYTES, false);
+		verdict = uroce_sge_scatter(
+			&list, UROCE_GRH_BYTES - ip_bytes, pkt->ip, ip_bytes, false);
 	if (verdict == UROCE_MR_OK && pkt->payload_bytes > 0)
 		verdict = uroce_sge_scatter(
 			&list, UROCE_GRH_BYTES, pkt->payload, pkt->payload_bytes, true);
@@ -141,7 +143,7 @@ enum uroce_drop uroce_dgram_rx_group(
 		enum uroce_drop drop;
 
 		next = member->next;
-		if (member->addr != pkt->dst_ip)
+		if (!uroce_gid_equal(member->addr, pkt->dst))
 			continue;
 		drop = uroce_core_rx_qp(core, member->qp, pkt, now_ns);
 		/* Taken once is taken. */
@@ -152,18 +154,18 @@ enum uroce_drop uroce_dgram_rx_group(
 }
 
 static struct uroce_group_member **find_member(
-	struct uroce_core *core, const struct uroce_qp *qp, uint32_t addr)
+	struct uroce_core *core, const struct uroce_qp *qp, struct uroce_gid addr)
 {
 	struct uroce_group_member **link = &core->members;
 
-	while (*link && ((*link)->qp != qp || (*link)->addr != addr))
+	while (*link && ((*link)->qp != qp || !uroce_gid_equal((*link)->addr, addr)))
 		link = &(*link)->next;
 	return link;
 }
 
 int uroce_dgram_join(struct uroce_core *core, struct uroce_group_member *member)
 {
-	if (member->qp->caps.type != UROCE_QP_UD || !uroce_ipv4_is_multicast(member->addr))
+	if (member->qp->caps.type != UROCE_QP_UD || !uroce_gid_is_multicast(member->addr))
 		return -EINVAL;
 	if (*find_member(core, member->qp, member->addr))
 		return -EEXIST;
@@ -173,7 +175,7 @@ int uroce_dgram_join(struct uroce_core *core, struct uroce_group_member *member)
 }
 
 struct uroce_group_member *uroce_dgram_leave(
-	struct uroce_core *core, const struct uroce_qp *qp, uint32_t addr)
+	struct uroce_core *core, const struct uroce_qp *qp, struct uroce_gid addr)
 {
 	struct uroce_group_member **link = find_member(core, qp, addr);
 	struct uroce_group_member *member = *link;

@@ -24,7 +24,7 @@ enum uroce_drop uroce_dgram_rx_group(
 int uroce_dgram_join(struct uroce_core *core, struct uroce_group_member *member);
 /* Takes a queue pair out of a group; its entry, or NULL when it is not a member. */
 struct uroce_group_member *uroce_dgram_leave(
-	struct uroce_core *core, const struct uroce_qp *qp, uint32_t addr);
+	struct uroce_core *core, const struct uroce_qp *qp, struct uroce_gid addr);
 
 /* Out of all groups: the queue pair goes. Its entries are the shell's again. */
 void uroce_dgram_leave_all(struct uroce_core *core, const struct uroce_qp *qp);

@@ -15,21 +15,31 @@
 /* CRC-32 of eight bytes of 0xff. */
 #define CRC_OF_EIGHT_ONES 0x2144df1cu
 
-uint32_t uroce_icrc_ipv4(const uint8_t *ip, uint32_t ip_header_bytes, uint32_t rest_bytes)
+/* Fields that routers may change. */
+static void mask_ip(uint8_t *ip)
 {
-	uint8_t head[60 + UROCE_UDP_BYTES + UROCE_BTH_BYTES];
+	if (ip[0] >> 4 == 4) {
+		ip[UROCE_IPV4_TOS] = 0xff;
+		ip[UROCE_IPV4_TTL] = 0xff;
+		uroce_store_be16(ip + UROCE_IPV4_CHECKSUM, 0xffff);
+	} else {
+		ip[UROCE_IPV6_VERSION] |= 0x0f;
+		memset(ip + UROCE_IPV6_VERSION + 1, 0xff, 3);
+		ip[UROCE_IPV6_HOP_LIMIT] = 0xff;
+	}
+}
+
+uint32_t uroce_icrc(const uint8_t *ip, uint32_t ip_header_bytes, uint32_t rest_bytes)
+{
+	uint8_t head[UROCE_IPV4_BYTES_MAX + UROCE_UDP_BYTES + UROCE_BTH_BYTES];
 	uint32_t udp = ip_header_bytes;
 	uint32_t bth = udp + UROCE_UDP_BYTES;
 	uint32_t head_bytes = bth + UROCE_BTH_BYTES;
 	uint32_t crc;
 
 	memcpy(head, ip, head_bytes);
-	head[UROCE_IPV4_TOS] = 0xff;
-	head[UROCE_IPV4_TTL] = 0xff;
-	head[UROCE_IPV4_CHECKSUM] = 0xff;
-	head[UROCE_IPV4_CHECKSUM + 1] = 0xff;
-	head[udp + UROCE_UDP_CHECKSUM] = 0xff;
-	head[udp + UROCE_UDP_CHECKSUM + 1] = 0xff;
+	mask_ip(head);
+	uroce_store_be16(head + udp + UROCE_UDP_CHECKSUM, 0xffff);
 	head[bth + UROCE_BTH_ECN] = 0xff;
 	crc = crc32_gzip_refl(CRC_OF_EIGHT_ONES, head, head_bytes);
 	return crc32_gzip_refl(crc, ip + head_bytes, rest_bytes);

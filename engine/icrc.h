@@ -12,10 +12,10 @@
 #include <stdint.h>
 
 /*
- * The ICRC of the datagram that starts at ip: an IPv4 header of ip_header_bytes (20 to 60), UDP,
+ * The ICRC of the datagram that starts at ip: an IP header of ip_header_bytes (20 to 60), UDP,
  * BTH, and rest_bytes after the BTH (extension headers, payload and pad; not the trailer).
  * Reads exactly those bytes; returns the value that the trailer holds in little-endian order.
  */
-uint32_t uroce_icrc_ipv4(const uint8_t *ip, uint32_t ip_header_bytes, uint32_t rest_bytes);
+uint32_t uroce_icrc(const uint8_t *ip, uint32_t ip_header_bytes, uint32_t rest_bytes);
 
 #endif

@@ -3,7 +3,7 @@
  * Parsing: every length of a frame is checked here and nowhere else.
  *
  * Layer by layer, each step trusting only what the step before it proved: the bytes that exist,
- * then the IPv4 total length within them, the UDP length equal to what IPv4 leaves, the headers of
+ * then the IP length within them, the UDP length equal to what IP leaves, the headers of
  * the opcode, the pad and the ICRC within that. What lies behind the datagram (Ethernet padding, a
  * kept FCS) is nobody's payload. Frames that are not RoCE for this endpoint are told apart before
  * anything is judged, since they may be perfectly good for somebody else.
@@ -13,11 +13,11 @@
 #include "icrc.h"
 #include "wire.h"
 
-uint32_t uroce_local_find_group(const struct uroce_local *local, uint32_t addr)
+uint32_t uroce_local_find_group(const struct uroce_local *local, struct uroce_gid addr)
 {
 	uint32_t i = 0;
 
-	while (i < local->num_groups && local->groups[i].addr != addr)
+	while (i < local->num_groups && !uroce_gid_equal(local->groups[i].addr, addr))
 		i++;
 	return i;
 }
@@ -28,9 +28,9 @@ static bool is_for_us(const struct uroce_local *local, struct uroce_pkt *pkt)
 	uint32_t group;
 
 	for (uint32_t i = 0; i < local->num_addrs; i++)
-		if (local->addrs[i] == pkt->dst_ip)
+		if (uroce_gid_equal(local->addrs[i], pkt->dst))
 			return true;
-	group = uroce_local_find_group(local, pkt->dst_ip);
+	group = uroce_local_find_group(local, pkt->dst);
 	if (group == local->num_groups)
 		return false;
 	pkt->group = &local->groups[group];
@@ -57,64 +57,114 @@ static bool mac_fits_address(const struct uroce_local *local, const struct uroce
 
 	if (local->promiscuous || !mac_is_multicast(dmac))
 		return !pkt->group || local->promiscuous;
-	uroce_ipv4_multicast_mac(pkt->dst_ip, mac);
+	uroce_gid_multicast_mac(pkt->dst, mac);
 	return pkt->group && memcmp(dmac, mac, sizeof(mac)) == 0;
 }
 
-/* Ethernet and IPv4, as far as it takes to know whose frame this is. */
-static enum uroce_drop parse_ipv4(const struct uroce_local *local, struct uroce_pkt *pkt)
+/* IPv4, as far as it takes to know whose frame this is. */
+static enum uroce_drop parse_ipv4(struct uroce_pkt *pkt)
 {
-	const uint8_t *ip = pkt->data + UROCE_ETH_BYTES;
-	uint16_t fragment;
+	const uint8_t *ip = pkt->ip;
 
+	if (pkt->bytes < UROCE_ETH_BYTES + UROCE_IPV4_BYTES)
+		return UROCE_DROP_FRAME_TOO_SHORT;
+	if (ip[UROCE_IPV4_VERSION_IHL] >> 4 != 4)
+		return UROCE_DROP_IP_HEADER;
+	if (ip[UROCE_IPV4_PROTOCOL] != UROCE_IP_PROTOCOL_UDP)
+		return UROCE_DROP_NOT_UDP;
+	if (uroce_load_be16(ip + UROCE_IPV4_FRAGMENT) & UROCE_IPV4_OFFSET_MASK)
+		return UROCE_DROP_LATER_FRAGMENT;
+	pkt->ip_header_bytes = (uint8_t)((ip[UROCE_IPV4_VERSION_IHL] & 0xf) * 4);
+	if (pkt->ip_header_bytes < UROCE_IPV4_BYTES)
+		return UROCE_DROP_IP_HEADER;
+	pkt->src = uroce_gid_of_ipv4(uroce_load_be32(ip + UROCE_IPV4_SRC));
+	pkt->dst = uroce_gid_of_ipv4(uroce_load_be32(ip + UROCE_IPV4_DST));
+	return UROCE_ACCEPTED;
+}
+
+/* RoCE comes without extension headers: what has one, a fragment's too, is for somebody else. */
+static enum uroce_drop parse_ipv6(struct uroce_pkt *pkt)
+{
+	const uint8_t *ip = pkt->ip;
+
+	if (pkt->bytes < UROCE_ETH_BYTES + UROCE_IPV6_BYTES)
+		return UROCE_DROP_FRAME_TOO_SHORT;
+	if (ip[UROCE_IPV6_VERSION] >> 4 != 6)
+		return UROCE_DROP_IP_HEADER;
+	if (ip[UROCE_IPV6_NEXT_HEADER] != UROCE_IP_PROTOCOL_UDP)
+		return UROCE_DROP_NOT_UDP;
+	pkt->ip_header_bytes = UROCE_IPV6_BYTES;
+	pkt->src = uroce_gid_load(ip + UROCE_IPV6_SRC);
+	pkt->dst = uroce_gid_load(ip + UROCE_IPV6_DST);
+	/* Ours to say that an address is IPv4's; nobody sends that. */
+	if (uroce_gid_is_ipv4(pkt->src) || uroce_gid_is_ipv4(pkt->dst))
+		return UROCE_DROP_IP_HEADER;
+	return UROCE_ACCEPTED;
+}
+
+static enum uroce_drop parse_ip(const struct uroce_local *local, struct uroce_pkt *pkt)
+{
 	if (pkt->bytes < UROCE_ETH_BYTES)
 		return UROCE_DROP_FRAME_TOO_SHORT;
 	if (!mac_is_ours(local, pkt->data + UROCE_ETH_DMAC))
 		return UROCE_DROP_NOT_OUR_MAC;
-	if (uroce_load_be16(pkt->data + UROCE_ETH_TYPE) != UROCE_ETHERTYPE_IPV4)
-		return UROCE_DROP_NOT_IPV4;
-	if (pkt->bytes < UROCE_ETH_BYTES + UROCE_IPV4_BYTES)
-		return UROCE_DROP_FRAME_TOO_SHORT;
-	if (ip[UROCE_IPV4_VERSION_IHL] >> 4 != 4)
-		return UROCE_DROP_IPV4_HEADER;
-	if (ip[UROCE_IPV4_PROTOCOL] != UROCE_IP_PROTOCOL_UDP)
-		return UROCE_DROP_NOT_UDP;
-	fragment = uroce_load_be16(ip + UROCE_IPV4_FRAGMENT);
-	if (fragment & UROCE_IPV4_OFFSET_MASK)
-		return UROCE_DROP_LATER_FRAGMENT;
-	pkt->ip = ip;
+	pkt->ip = pkt->data + UROCE_ETH_BYTES;
 	pkt->group = NULL;
-	pkt->ip_header_bytes = (uint8_t)((ip[UROCE_IPV4_VERSION_IHL] & 0xf) * 4);
-	if (pkt->ip_header_bytes < UROCE_IPV4_BYTES)
-		return UROCE_DROP_IPV4_HEADER;
-	pkt->src_ip = uroce_load_be32(ip + UROCE_IPV4_SRC);
-	pkt->dst_ip = uroce_load_be32(ip + UROCE_IPV4_DST);
-	return UROCE_ACCEPTED;
+	switch (uroce_load_be16(pkt->data + UROCE_ETH_TYPE)) {
+	case UROCE_ETHERTYPE_IPV4:
+		return parse_ipv4(pkt);
+	case UROCE_ETHERTYPE_IPV6:
+		return parse_ipv6(pkt);
+	default:
+		return UROCE_DROP_NOT_IP;
+	}
 }
 
 /* One's complement sum over pseudo header, UDP header and data; right when it folds to ones. */
 static bool udp_checksum_is_wrong(
 	const struct uroce_pkt *pkt, const uint8_t *udp, uint32_t udp_bytes)
 {
+	bool v4 = uroce_gid_is_ipv4(pkt->src);
 	uint32_t sum = UROCE_IP_PROTOCOL_UDP + udp_bytes;
 
 	if (uroce_load_be16(udp + UROCE_UDP_CHECKSUM) == 0)
 		return false;
-	sum = uroce_ip_sum(pkt->ip + UROCE_IPV4_SRC, 8, sum);
+	/* Both addresses, which lie side by side. */
+	sum = v4 ? uroce_ip_sum(pkt->ip + UROCE_IPV4_SRC, 8, sum)
+		 : uroce_ip_sum(pkt->ip + UROCE_IPV6_SRC, 2 * UROCE_GID_BYTES, sum);
 	sum = uroce_ip_sum(udp, udp_bytes, sum);
 	if (udp_bytes & 1)
 		sum += (uint32_t)udp[udp_bytes - 1] << 8;
 	return uroce_ip_fold(sum) != 0xffff;
 }
 
-/* IPv4 lengths and UDP. On success *udp_bytes is the proven length of the UDP datagram. */
+/* What only IPv4 has: fragments of what is for us, and a checksum of its header. */
+static enum uroce_drop check_ipv4(const struct uroce_local *local, const struct uroce_pkt *pkt)
+{
+	if (uroce_load_be16(pkt->ip + UROCE_IPV4_FRAGMENT) & UROCE_IPV4_MF)
+		return UROCE_DROP_IPV4_FRAGMENT;
+	if (!(pkt->flags & UROCE_PKT_IPV4_CHECKSUM_OK) && !local->ignore_ipv4_checksum &&
+		uroce_ip_fold(uroce_ip_sum(pkt->ip, pkt->ip_header_bytes, 0)) != 0xffff)
+		return UROCE_DROP_IPV4_CHECKSUM;
+	return UROCE_ACCEPTED;
+}
+
+/* The length that IP says it has, header included. */
+static uint32_t ip_total_bytes(const struct uroce_pkt *pkt)
+{
+	if (pkt->ip[0] >> 4 == 4)
+		return uroce_load_be16(pkt->ip + UROCE_IPV4_TOTAL_LEN);
+	return UROCE_IPV6_BYTES + (uint32_t)uroce_load_be16(pkt->ip + UROCE_IPV6_PAYLOAD_LEN);
+}
+
+/* IP lengths and UDP. On success *udp_bytes is the proven length of the UDP datagram. */
 static enum uroce_drop parse_udp(
 	const struct uroce_local *local, struct uroce_pkt *pkt, uint32_t *udp_bytes)
 {
-	const uint8_t *ip = pkt->ip;
-	const uint8_t *udp = ip + pkt->ip_header_bytes;
+	const uint8_t *udp = pkt->ip + pkt->ip_header_bytes;
 	uint32_t room = pkt->bytes - UROCE_ETH_BYTES;
-	uint32_t total = uroce_load_be16(ip + UROCE_IPV4_TOTAL_LEN);
+	enum uroce_drop drop = UROCE_ACCEPTED;
+	uint32_t total;
 
 	if (room < pkt->ip_header_bytes + (uint32_t)UROCE_UDP_BYTES)
 		return UROCE_DROP_FRAME_TOO_SHORT;
@@ -124,11 +174,11 @@ static enum uroce_drop parse_udp(
 		return UROCE_DROP_DGID_NOT_OURS;
 	if (!mac_fits_address(local, pkt))
 		return UROCE_DROP_NOT_OUR_MAC;
-	if (uroce_load_be16(ip + UROCE_IPV4_FRAGMENT) & UROCE_IPV4_MF)
-		return UROCE_DROP_IPV4_FRAGMENT;
-	if (!(pkt->flags & UROCE_PKT_IPV4_CHECKSUM_OK) && !local->ignore_ipv4_checksum &&
-		uroce_ip_fold(uroce_ip_sum(ip, pkt->ip_header_bytes, 0)) != 0xffff)
-		return UROCE_DROP_IPV4_CHECKSUM;
+	if (pkt->ip[0] >> 4 == 4)
+		drop = check_ipv4(local, pkt);
+	if (drop != UROCE_ACCEPTED)
+		return drop;
+	total = ip_total_bytes(pkt);
 	*udp_bytes = uroce_load_be16(udp + UROCE_UDP_LEN);
 	if (total > room || total != pkt->ip_header_bytes + *udp_bytes)
 		return UROCE_DROP_LENGTH_MISMATCH;
@@ -140,7 +190,7 @@ static enum uroce_drop parse_udp(
 
 enum uroce_drop uroce_parse(const struct uroce_local *local, struct uroce_pkt *pkt)
 {
-	enum uroce_drop drop = parse_ipv4(local, pkt);
+	enum uroce_drop drop = parse_ip(local, pkt);
 	uint32_t udp_bytes, headers, body;
 	const uint8_t *bth;
 
@@ -216,6 +266,6 @@ bool uroce_pkt_icrc_check(const struct uroce_pkt *pkt)
 	const uint8_t *rest = pkt->bth + UROCE_BTH_BYTES;
 	const uint8_t *trailer = pkt->payload + pkt->payload_bytes + pkt->pad_bytes;
 
-	return uroce_icrc_ipv4(pkt->ip, pkt->ip_header_bytes, (uint32_t)(trailer - rest)) ==
+	return uroce_icrc(pkt->ip, pkt->ip_header_bytes, (uint32_t)(trailer - rest)) ==
 		uroce_load_le32(trailer);
 }

@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "gid.h"
 #include "opcode.h"
 #include "status.h"
 
@@ -37,8 +38,7 @@ struct uroce_pkt {
 	const uint8_t *bth;
 	const uint8_t *payload;
 	uint32_t payload_bytes; /* without the pad */
-	uint32_t src_ip;	/* host order */
-	uint32_t dst_ip;
+	struct uroce_gid src, dst;
 	const struct uroce_local_group *group; /* of a multicast frame, else NULL */
 	uint16_t pkey;
 	uint8_t ip_header_bytes;
@@ -55,7 +55,7 @@ enum {
 
 /* A multicast group whose datagrams are taken, by the core `owner`. */
 struct uroce_local_group {
-	uint32_t addr; /* IPv4, host order */
+	struct uroce_gid addr;
 	uint32_t owner;
 };
 
@@ -64,14 +64,14 @@ struct uroce_local {
 	uint8_t mac[6];
 	bool promiscuous; /* take frames to any MAC: replays, and ports that share an address */
 	bool ignore_ipv4_checksum;
-	uint32_t addrs[UROCE_LOCAL_ADDRS_MAX]; /* IPv4, host order */
+	struct uroce_gid addrs[UROCE_LOCAL_ADDRS_MAX];
 	uint32_t num_addrs;
 	struct uroce_local_group groups[UROCE_LOCAL_GROUPS_MAX];
 	uint32_t num_groups;
 };
 
 /* The index of the group with this address; num_groups: there is none. */
-uint32_t uroce_local_find_group(const struct uroce_local *local, uint32_t addr);
+uint32_t uroce_local_find_group(const struct uroce_local *local, struct uroce_gid addr);
 
 /*
  * Fills the view of pkt. Returns UROCE_ACCEPTED, or why the frame is not RoCE for this endpoint

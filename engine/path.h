@@ -12,15 +12,17 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "gid.h"
+
 struct uroce_qp;
 
 struct uroce_path {
-	uint32_t src_ip; /* IPv4, host order */
-	uint32_t dst_ip;
+	struct uroce_gid src, dst; /* both of IPv4, or both of IPv6 */
+	uint32_t flow_label;	   /* 20 bits; 0: none */
 	uint8_t smac[6];
 	uint8_t dmac[6];
-	uint8_t tos;
-	uint8_t ttl;
+	uint8_t tos;		/* or traffic class */
+	uint8_t ttl;		/* or hop limit */
 	bool resolved;		/* dmac is known */
 	struct uroce_qp *users; /* queue pairs that send on it; the core's list */
 };

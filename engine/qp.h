@@ -207,7 +207,7 @@ struct uroce_qp {
 	struct uroce_flow responses;
 	struct uroce_qp_report report;
 
-	uint8_t header[UROCE_TEMPLATE_BYTES];
+	uint8_t header[UROCE_TEMPLATE_BYTES_MAX];
 };
 
 /* Bytes of a queue pair, rings included; the memory must be cache line aligned. */

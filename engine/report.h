@@ -68,7 +68,7 @@ struct uroce_qp_report {
 	/* the last frame for this queue pair that was not accepted */
 	enum uroce_drop drop;
 	uint32_t drop_psn;
-	uint32_t drop_src_ip;
+	struct uroce_gid drop_src;
 	uint64_t drop_ns;
 	uint32_t drops;
 	/* the last acceptable frame of the peer */

@@ -71,6 +71,8 @@ enum uroce_wc_flag {
 	UROCE_WC_GRH = 1, /* the first 40 bytes of a datagram's buffer hold its IP header */
 	UROCE_WC_WITH_IMM = 2,
 	UROCE_WC_WITH_INV = 8,
+	UROCE_WC_GRH_IPV6 =
+		1 << 16, /* with GRH: of IPv6, all 40; else of IPv4, the last 20. Ours */
 };
 
 /* Flags of a send work request. Numbers of enum ibv_send_flags. */
@@ -183,13 +185,13 @@ enum uroce_event_type {
 // clang-format off
 #define UROCE_DROP_REASONS(X) \
 	X(NOT_OUR_MAC,		true,  "destination MAC is not this port's") \
-	X(NOT_IPV4,		true,  "not an IPv4 frame") \
+	X(NOT_IP,		true,  "neither an IPv4 nor an IPv6 frame") \
 	X(NOT_UDP,		true,  "IPv4, but not UDP") \
 	X(NOT_ROCE_PORT,	true,  "UDP, but not to port 4791") \
 	X(LATER_FRAGMENT,	true,  "a later IPv4 fragment; whose it is cannot be told") \
 	X(DGID_NOT_OURS,	true,  "RoCE, but the destination address is none of this device's") \
 	X(FRAME_TOO_SHORT,	false, "frame ends inside its headers") \
-	X(IPV4_HEADER,		false, "IPv4 version or header length is wrong") \
+	X(IP_HEADER,		false, "IP version, header length or addresses are wrong") \
 	X(IPV4_CHECKSUM,	false, "IPv4 header checksum is wrong") \
 	X(IPV4_FRAGMENT,	false, "first fragment of an IPv4 datagram; RoCE is never fragmented") \
 	X(LENGTH_MISMATCH,	false, "IPv4 and UDP lengths do not agree with each other or the frame") \

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Every header that RoCEv2 over IPv4 uses: sizes, field offsets, flag bits.
+ * Every header that RoCEv2 uses: sizes, field offsets, flag bits.
  *
- * A frame is Ethernet 14, IPv4 20 (or more, with options), UDP 8, BTH 12, extension headers by
- * opcode, payload, pad to four bytes, ICRC 4. Which extension headers follow is the opcode
- * table's business; where a field lies inside its header is this file's. Offsets are relative to
- * the start of the header that the name begins with.
+ * A frame is Ethernet 14, IPv4 20 (or more, with options) or IPv6 40, UDP 8, BTH 12, extension
+ * headers by opcode, payload, pad to four bytes, ICRC 4. Which extension headers follow is the
+ * opcode table's business; where a field lies inside its header is this file's. Offsets are
+ * relative to the start of the header that the name begins with.
  */
 #ifndef UROCE_WIRE_H
 #define UROCE_WIRE_H
@@ -17,6 +17,8 @@
 enum {
 	UROCE_ETH_BYTES = 14,
 	UROCE_IPV4_BYTES = 20,
+	UROCE_IPV4_BYTES_MAX = 60,
+	UROCE_IPV6_BYTES = 40,
 	UROCE_UDP_BYTES = 8,
 	UROCE_BTH_BYTES = 12,
 	UROCE_DETH_BYTES = 8,
@@ -29,11 +31,13 @@ enum {
 	UROCE_FETH_BYTES = 4,
 	UROCE_ICRC_BYTES = 4,
 	/* Ethernet to the end of the BTH: what is the same in every packet of a queue pair. */
-	UROCE_TEMPLATE_BYTES =
+	UROCE_TEMPLATE_IPV4_BYTES =
 		UROCE_ETH_BYTES + UROCE_IPV4_BYTES + UROCE_UDP_BYTES + UROCE_BTH_BYTES,
+	UROCE_TEMPLATE_BYTES_MAX =
+		UROCE_ETH_BYTES + UROCE_IPV6_BYTES + UROCE_UDP_BYTES + UROCE_BTH_BYTES,
 	/* The longest frame around a payload of one path MTU: WRITE ONLY with immediate. */
 	UROCE_OVERHEAD_BYTES_MAX =
-		UROCE_TEMPLATE_BYTES + UROCE_RETH_BYTES + UROCE_IMMDT_BYTES + UROCE_ICRC_BYTES,
+		UROCE_TEMPLATE_BYTES_MAX + UROCE_RETH_BYTES + UROCE_IMMDT_BYTES + UROCE_ICRC_BYTES,
 	/* The same without Ethernet: what an IP MTU must have room for. */
 	UROCE_IP_OVERHEAD_BYTES_MAX = UROCE_OVERHEAD_BYTES_MAX - UROCE_ETH_BYTES,
 };
@@ -45,7 +49,8 @@ enum {
 	UROCE_ETH_TYPE = 12
 };
 enum {
-	UROCE_ETHERTYPE_IPV4 = 0x0800
+	UROCE_ETHERTYPE_IPV4 = 0x0800,
+	UROCE_ETHERTYPE_IPV6 = 0x86dd
 };
 
 /* IPv4 */
@@ -65,6 +70,19 @@ enum {
 	UROCE_IPV4_DF = 0x4000,
 	UROCE_IPV4_MF = 0x2000,
 	UROCE_IPV4_OFFSET_MASK = 0x1fff
+};
+
+/* IPv6 */
+enum {
+	UROCE_IPV6_VERSION = 0, /* 4 bits; then 8 of traffic class and 20 of flow label */
+	UROCE_IPV6_PAYLOAD_LEN = 4,
+	UROCE_IPV6_NEXT_HEADER = 6,
+	UROCE_IPV6_HOP_LIMIT = 7,
+	UROCE_IPV6_SRC = 8,
+	UROCE_IPV6_DST = 24,
+};
+enum {
+	UROCE_IPV6_FLOW_LABEL_MASK = 0xfffff
 };
 enum {
 	UROCE_IP_PROTOCOL_UDP = 17
@@ -153,18 +171,17 @@ enum {
 #define UROCE_GRH_BYTES		40u
 #define UROCE_MESSAGE_BYTES_MAX (1u << 31)
 
-static inline bool uroce_ipv4_is_multicast(uint32_t addr)
+/* The bytes of the IP header of a frame that was built here: without options. */
+static inline uint32_t uroce_frame_ip_bytes(const uint8_t *frame)
 {
-	return addr >> 28 == 0xe;
+	return frame[UROCE_ETH_TYPE] == UROCE_ETHERTYPE_IPV6 >> 8 ? UROCE_IPV6_BYTES
+								  : UROCE_IPV4_BYTES;
 }
 
-/* RFC 1112: 01:00:5e and the low 23 bits. */
-static inline void uroce_ipv4_multicast_mac(uint32_t addr, uint8_t mac[6])
+/* Its BTH. */
+static inline const uint8_t *uroce_frame_bth(const uint8_t *frame)
 {
-	mac[0] = 0x01;
-	mac[1] = 0x00;
-	mac[2] = 0x5e;
-	uroce_store_be24(mac + 3, addr & 0x7fffff);
+	return frame + UROCE_ETH_BYTES + uroce_frame_ip_bytes(frame) + UROCE_UDP_BYTES;
 }
 
 /* The one's complement sum of n bytes (n even), not yet folded nor inverted. */

@@ -138,7 +138,7 @@ static uint32_t mask(const struct uroce_exchange_frame *recorded, const struct u
 		memcpy(out + PSN, ours->data + PSN, 3);
 		memcpy(out + REST + 1, ours->data + REST + 1, 3);
 	}
-	uroce_store_le32(out + bytes - 4, uroce_icrc_ipv4(out + ETH, IP, bytes - 4 - REST));
+	uroce_store_le32(out + bytes - 4, uroce_icrc(out + ETH, IP, bytes - 4 - REST));
 	return bytes;
 }
 

@@ -17,6 +17,8 @@
 #include <rte_common.h>
 #include <rte_telemetry.h>
 
+#include "gid_text.h"
+
 #define LOOK(field) __atomic_load_n(&(field), __ATOMIC_RELAXED)
 
 static pthread_mutex_t devices_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -114,6 +116,21 @@ static void tell_poller(struct rte_tel_data *port, const struct uroce_poller *po
 	rte_tel_data_add_dict_u64(port, "handover_full", LOOK(c->handover_full));
 }
 
+/* All of them, parted by commas. */
+static void tell_addrs(struct rte_tel_data *port, const struct uroce_local *local)
+{
+	char text[UROCE_LOCAL_ADDRS_MAX * UROCE_GID_TEXT_BYTES] = "";
+	size_t bytes = 0;
+
+	for (uint32_t i = 0; i < local->num_addrs; i++) {
+		if (i > 0)
+			text[bytes++] = ',';
+		uroce_gid_text(local->addrs[i], text + bytes);
+		bytes += strlen(text + bytes);
+	}
+	rte_tel_data_add_dict_string(port, "addr", text);
+}
+
 static void tell_port(struct rte_tel_data *data, const struct uroce_telemetry_device *device)
 {
 	const struct uroce_local *local = &device->cores[0]->conf.local;
@@ -125,10 +142,7 @@ static void tell_port(struct rte_tel_data *data, const struct uroce_telemetry_de
 		if (!port)
 			return;
 		rte_tel_data_start_dict(port);
-		snprintf(text, sizeof(text), "%u.%u.%u.%u", local->addrs[0] >> 24,
-			local->addrs[0] >> 16 & 0xff, local->addrs[0] >> 8 & 0xff,
-			local->addrs[0] & 0xff);
-		rte_tel_data_add_dict_string(port, "addr", text);
+		tell_addrs(port, local);
 		snprintf(text, sizeof(text), "%02x:%02x:%02x:%02x:%02x:%02x", local->mac[0],
 			local->mac[1], local->mac[2], local->mac[3], local->mac[4], local->mac[5]);
 		rte_tel_data_add_dict_string(port, "mac", text);

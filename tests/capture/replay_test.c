@@ -185,7 +185,7 @@ static void plant(struct uroce_exchange_frame *f, uint32_t at, uint8_t flip)
 	uint32_t end = ETH + uroce_load_be16(f->data + ETH + 2) - 4;
 
 	f->data[at] ^= flip;
-	uroce_store_le32(f->data + end, uroce_icrc_ipv4(f->data + ETH, IP, end - REST));
+	uroce_store_le32(f->data + end, uroce_icrc(f->data + ETH, IP, end - REST));
 	uroce_text_decode(f->data, f->bytes, f->bytes, &f->text);
 }
 

@@ -500,6 +500,20 @@ def packet_pair(name, options="", addrs=(None, None)):
     return Pair(name, vdevs, NETNS, KERNEL_ADDR[0], addrs)
 
 
+def test_ipv6(perf):
+    """Both ends over IPv6, also their loss of a mixed pair, which has no way to each other."""
+    addrs = ("2001:db8::1/64", "2001:db8::2/64")
+    test_sizes(packet_pair("af_packet, IPv6", addrs=addrs), perf, (0, 1025, 1 << 20), some)
+    pair = packet_pair("af_packet, IPv6 to IPv4", addrs=(addrs[0], None))
+    with check("%s is refused in words" % pair.name):
+        server = pair.server(perf)
+        client = pair.client(perf, "write", "--iters", "10")
+        out, err = end(client)
+        demand(client.returncode != 0, out)
+        demand("no address of the peer's kind" in err, err)
+        end(server)
+
+
 def test_quiet(perf):
     """The kernel must not answer frames that are uroce's: it does if the address is its own."""
     pair = packet_pair("af_packet")
@@ -535,6 +549,7 @@ def test_af_packet(perf):
         with namespaces(1500):
             test_sizes(packet_pair("af_packet"), perf,
                        (0, 1, 1023, 1024, 1025, 65536, 1 << 20, 16 << 20), some)
+            test_ipv6(perf)
             test_quiet(perf)
         with namespaces(9000):
             test_sizes(packet_pair("af_packet, jumbo frames",

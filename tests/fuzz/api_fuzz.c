@@ -110,12 +110,12 @@ static const struct uroce_link_ops link_ops = {.turn = turn};
 static void open_side(struct side *side, unsigned int id)
 {
 	const uint8_t mac[6] = {2, 0, 0, 0, 0, (uint8_t)id};
-	struct uroce_device_conf conf = {
-		.max_qps = 8, .max_mrs = SLOTS + 2, .max_ahs = 4, .addr = "192.0.2.1/24"};
+	struct uroce_device_conf conf = {.max_qps = 8,
+		.max_mrs = SLOTS + 2,
+		.max_ahs = 4,
+		.addr = id == 2 ? "192.0.2.2/24" : "192.0.2.1/24,2001:db8::1"};
 	void *links[WORKERS];
 
-	if (id == 2)
-		conf.addr = "192.0.2.2/24";
 	side->num_workers = 1 + (take(&in, 1) & 1);
 	conf.num_workers = (uint16_t)side->num_workers;
 	for (unsigned int i = 0; i < WORKERS; i++) {
@@ -165,7 +165,9 @@ static void take_gid(uint8_t gid[16])
 	uint32_t how = take(&in, 1);
 
 	if (how < 0xf0)
-		uroce_gid_of_ipv4(addrs[how % 6], gid);
+		uroce_gid_store(gid, uroce_gid_of_ipv4(addrs[how % 6]));
+	else if (how < 0xf8)
+		uroce_gid_store(gid, (struct uroce_gid){0x20010db800000000, how & 3});
 	else
 		take_bytes(&in, gid, 16);
 }
@@ -289,7 +291,7 @@ static void poll(struct side *side, struct uroce_cq *cq)
 		if (*ah || !pd)
 			return;
 		err = uroce_ah_create_from_wc(pd, &wc[0], side->mem, ah);
-		MAY_FAIL(err, EINVAL, EHOSTUNREACH, ENOMEM);
+		MAY_FAIL(err, EINVAL, EADDRNOTAVAIL, EHOSTUNREACH, ENOMEM);
 		if (err)
 			*ah = NULL;
 	}
@@ -420,7 +422,7 @@ static void do_ah(struct side *side)
 	take_gid(conf.dgid);
 	take_mac(conf.mac);
 	err = uroce_ah_create(pd, &conf, ah);
-	MAY_FAIL(err, EINVAL, EHOSTUNREACH, ENOMEM);
+	MAY_FAIL(err, EINVAL, EADDRNOTAVAIL, EHOSTUNREACH, ENOMEM);
 	if (err)
 		*ah = NULL;
 }
@@ -495,7 +497,7 @@ static void modify(struct uroce_qp *qp)
 	attr.rnr_retry = (uint8_t)take(&in, 1) % 10;
 	attr.max_rd_atomic = (uint8_t)take(&in, 1);
 	attr.max_dest_rd_atomic = (uint8_t)take(&in, 1) % 20;
-	MAY_FAIL(uroce_qp_modify(qp, &attr, mask), EINVAL, EMSGSIZE, ENOMEM);
+	MAY_FAIL(uroce_qp_modify(qp, &attr, mask), EINVAL, EMSGSIZE, EADDRNOTAVAIL, ENOMEM);
 }
 
 /* The step that a state needs next, with good values. */
@@ -555,7 +557,7 @@ static void connect(struct uroce_qp *qp)
 		peer.rnr_retry = (uint8_t)take(&in, 1);
 		peer.min_rnr_timer = (uint8_t)take(&in, 1);
 	}
-	MAY_FAIL(uroce_qp_connect(qp, &peer), EINVAL, EHOSTUNREACH, ENOMEM);
+	MAY_FAIL(uroce_qp_connect(qp, &peer), EINVAL, EADDRNOTAVAIL, EHOSTUNREACH, ENOMEM);
 }
 
 static void do_qp(struct side *side)

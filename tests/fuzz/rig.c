@@ -142,13 +142,13 @@ static void put_outer(const struct endpoint *ep, uint8_t *f, uint32_t bytes)
 
 void rig_give_built(struct rig *rig, const struct rig_packet *packet)
 {
-	uint8_t f[UROCE_TEMPLATE_BYTES + EXT_MAX + PAYLOAD_MAX + 8] = {0};
+	uint8_t f[UROCE_TEMPLATE_IPV4_BYTES + EXT_MAX + PAYLOAD_MAX + 8] = {0};
 	const struct uroce_opcode *op = &uroce_opcodes[packet->opcode];
 	uint32_t header = op->name ? op->header_bytes : UROCE_BTH_BYTES;
 	uint8_t *ip = f + UROCE_ETH_BYTES;
 	uint8_t *bth = ip + UROCE_IPV4_BYTES + UROCE_UDP_BYTES;
 	uint32_t bytes = header + packet->payload_bytes;
-	uint32_t frame = UROCE_TEMPLATE_BYTES - UROCE_BTH_BYTES + bytes + UROCE_ICRC_BYTES;
+	uint32_t frame = UROCE_TEMPLATE_IPV4_BYTES - UROCE_BTH_BYTES + bytes + UROCE_ICRC_BYTES;
 	bool damaged = (packet->flags & 4) && !rig->faultless;
 	uint32_t damage = damaged ? take(&rig->in, 2) : 0;
 	uint8_t damage_by = damaged ? (uint8_t)take(&rig->in, 1) : 0;
@@ -166,8 +166,7 @@ void rig_give_built(struct rig *rig, const struct rig_packet *packet)
 	 */
 	if (!(damage & 0x8000))
 		f[damage % frame] ^= damage_by;
-	uroce_store_le32(
-		bth + bytes, uroce_icrc_ipv4(ip, UROCE_IPV4_BYTES, bytes - UROCE_BTH_BYTES));
+	uroce_store_le32(bth + bytes, uroce_icrc(ip, UROCE_IPV4_BYTES, bytes - UROCE_BTH_BYTES));
 	if (damage & 0x8000)
 		f[(damage & 0x7fff) % frame] ^= damage_by;
 	rig_give(rig, f, frame);

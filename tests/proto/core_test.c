@@ -218,7 +218,7 @@ static void reports(struct drill *d)
 	expect_number(d, cmd.attr.path == &d->ep.path, true);
 	expect_number(d, cmd.report.cause, UROCE_CAUSE_NONE);
 	expect_number(d, cmd.stray.qpn, 0x99);
-	expect_number(d, cmd.stray.src_ip, d->ep.conf.peer_ip);
+	expect_number(d, cmd.stray.src.low, uroce_gid_mapped | d->ep.conf.peer_ip);
 	expect_number(d, drill_to_state(d, UROCE_QP_ERR), 0);
 	expect_number(d, uroce_core_ctrl(&d->ep.core, &cmd, d->now_ns), 0);
 	expect_number(d, cmd.attr.state, UROCE_QP_ERR);

@@ -272,14 +272,14 @@ static int ctrl(
 	struct uroce_cmd cmd = {.kind = kind,
 		.qp = d->ep.qp,
 		.member = member,
-		.group = {.addr = addr, .owner = d->ep.core.conf.id}};
+		.group = {.addr = uroce_gid_of_ipv4(addr), .owner = d->ep.core.conf.id}};
 
 	return uroce_core_ctrl(&d->ep.core, &cmd, 0);
 }
 
 static void a_member_gets_the_groups_datagrams(struct drill *d)
 {
-	struct uroce_group_member member = {.addr = GROUP};
+	struct uroce_group_member member = {.addr = uroce_gid_of_ipv4(GROUP)};
 
 	start(d);
 	member.qp = d->ep.qp;
@@ -330,8 +330,8 @@ static struct uroce_qp *open_second(struct drill *d)
 
 static void each_member_has_its_own_say(struct drill *d)
 {
-	struct uroce_group_member members[3] = {
-		{.addr = GROUP}, {.addr = GROUP}, {.addr = GROUP + 1}};
+	struct uroce_group_member members[3] = {{.addr = uroce_gid_of_ipv4(GROUP)},
+		{.addr = uroce_gid_of_ipv4(GROUP)}, {.addr = uroce_gid_of_ipv4(GROUP + 1)}};
 	struct uroce_cmd destroy = {.kind = UROCE_CMD_QP_DESTROY};
 	struct uroce_qp *second;
 
@@ -360,7 +360,7 @@ static void each_member_has_its_own_say(struct drill *d)
 
 static void a_promiscuous_endpoint_takes_groups_by_any_mac(struct drill *d)
 {
-	struct uroce_group_member member = {.addr = GROUP};
+	struct uroce_group_member member = {.addr = uroce_gid_of_ipv4(GROUP)};
 
 	start(d);
 	member.qp = d->ep.qp;
@@ -392,7 +392,7 @@ static void without_handles_nothing_is_sent(struct drill *d)
 
 static void groups_and_numbers_do_not_mix(struct drill *d)
 {
-	struct uroce_group_member member = {.addr = GROUP};
+	struct uroce_group_member member = {.addr = uroce_gid_of_ipv4(GROUP)};
 
 	start(d);
 	member.qp = d->ep.qp;
@@ -418,12 +418,12 @@ static void groups_and_numbers_do_not_mix(struct drill *d)
 
 static void only_datagram_queue_pairs_join(struct drill *d)
 {
-	struct uroce_group_member member = {.qp = d->ep.qp, .addr = GROUP};
+	struct uroce_group_member member = {.qp = d->ep.qp, .addr = uroce_gid_of_ipv4(GROUP)};
 
 	expect_number(d, ctrl(d, UROCE_CMD_JOIN, GROUP, &member), (uint64_t)-EINVAL);
 	start(d);
 	member.qp = d->ep.qp;
-	member.addr = d->ep.conf.ip;
+	member.addr = uroce_gid_of_ipv4(d->ep.conf.ip);
 	expect_number(d, ctrl(d, UROCE_CMD_JOIN, GROUP, &member), (uint64_t)-EINVAL);
 }
 
@@ -442,7 +442,7 @@ static void groups_are_bounded(struct drill *d)
 
 static void a_destroyed_member_is_gone(struct drill *d)
 {
-	struct uroce_group_member member = {.addr = GROUP};
+	struct uroce_group_member member = {.addr = uroce_gid_of_ipv4(GROUP)};
 	struct endpoint_conf conf;
 
 	start(d);
@@ -467,7 +467,8 @@ static void a_destroyed_member_is_gone(struct drill *d)
 
 static void another_cores_group_is_handed_over(struct drill *d)
 {
-	struct uroce_cmd cmd = {.kind = UROCE_CMD_GROUP_SET, .group = {.addr = GROUP, .owner = 3}};
+	struct uroce_cmd cmd = {.kind = UROCE_CMD_GROUP_SET,
+		.group = {.addr = uroce_gid_of_ipv4(GROUP), .owner = 3}};
 	uint8_t frame[DRILL_FRAME_BYTES];
 	struct uroce_pkt pkt = {.data = frame};
 

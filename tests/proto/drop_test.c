@@ -43,7 +43,7 @@ static bool same_qp(const struct drill *d, const struct snapshot *s)
 
 	before->report.drop = now->report.drop;
 	before->report.drop_psn = now->report.drop_psn;
-	before->report.drop_src_ip = now->report.drop_src_ip;
+	before->report.drop_src = now->report.drop_src;
 	before->report.drop_ns = now->report.drop_ns;
 	before->report.drops = now->report.drops;
 	return memcmp(s->qp, now, s->qp_bytes) == 0;
@@ -143,7 +143,7 @@ static void somebody_elses(struct drill *d)
 {
 	make_busy(d);
 	dropped_with(d, UROCE_DROP_NOT_OUR_MAC, 5, 0x77, false);
-	dropped_with(d, UROCE_DROP_NOT_IPV4, 12, 0x86, false);
+	dropped_with(d, UROCE_DROP_NOT_IP, 12, 0x86, false);
 	dropped_with(d, UROCE_DROP_NOT_UDP, 23, 6, true);
 	dropped_with(d, UROCE_DROP_NOT_ROCE_PORT, 37, 0xb8, false);
 	dropped_with(d, UROCE_DROP_LATER_FRAGMENT, 21, 1, true);
@@ -160,8 +160,8 @@ static void malformed(struct drill *d)
 	dropped_bytes(d, UROCE_DROP_FRAME_TOO_SHORT, bytes, 33, "33 bytes");
 	dropped_bytes(d, UROCE_DROP_FRAME_TOO_SHORT, bytes, 0, "no byte");
 	dropped_bytes(d, UROCE_DROP_LENGTH_MISMATCH, bytes, n - 1, "one byte short");
-	dropped_with(d, UROCE_DROP_IPV4_HEADER, 14, 0x65, true);
-	dropped_with(d, UROCE_DROP_IPV4_HEADER, 14, 0x44, true);
+	dropped_with(d, UROCE_DROP_IP_HEADER, 14, 0x65, true);
+	dropped_with(d, UROCE_DROP_IP_HEADER, 14, 0x44, true);
 	dropped_with(d, UROCE_DROP_IPV4_CHECKSUM, 25, 0x12, false);
 	dropped_with(d, UROCE_DROP_IPV4_FRAGMENT, 20, 0x20, true);
 	dropped_with(d, UROCE_DROP_LENGTH_MISMATCH, 17, 0x01, true);
@@ -257,7 +257,7 @@ static void for_nobody(struct drill *d)
 	dropped(d, UROCE_DROP_NOT_A_MEMBER, "UD_SEND_ONLY psn +2 len 8 qp 0xffffff");
 	dropped(d, UROCE_DROP_QPN_UNKNOWN, "ACKNOWLEDGE psn +2 ACK qp 0x10");
 	expect_number(d, d->ep.core.stray.qpn, 0x10);
-	expect_number(d, d->ep.core.stray.src_ip, d->ep.conf.peer_ip);
+	expect_number(d, d->ep.core.stray.src.low, uroce_gid_mapped | d->ep.conf.peer_ip);
 	end_busy(d);
 }
 
@@ -267,7 +267,7 @@ static void of_a_stranger(struct drill *d)
 	dropped(d, UROCE_DROP_SGID_NOT_PEER, "SEND_MIDDLE psn +2 ack len 256 src 0xc0000203");
 	dropped(d, UROCE_DROP_SGID_NOT_PEER, "ACKNOWLEDGE psn +6 ACK src 0xc0000203");
 	/* An address of ours, but not the queue pair's. */
-	d->ep.core.conf.local.addrs[1] = 0xc0000209;
+	d->ep.core.conf.local.addrs[1] = uroce_gid_of_ipv4(0xc0000209);
 	d->ep.core.conf.local.num_addrs = 2;
 	dropped(d, UROCE_DROP_DGID_NOT_QP, "SEND_MIDDLE psn +2 ack len 256 dst 0xc0000209");
 	dropped(d, UROCE_DROP_DGID_NOT_QP, "ACKNOWLEDGE psn +6 ACK dst 0xc0000209");

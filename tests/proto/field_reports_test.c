@@ -283,13 +283,13 @@ static void status_12_has_a_cause(struct drill *d)
 	expect_number(d, report->drop, UROCE_DROP_ICRC);
 	report = retries_run_out(d, "ACKNOWLEDGE psn +0 ACK src 0xc0000207");
 	expect_number(d, report->drop, UROCE_DROP_SGID_NOT_PEER);
-	expect_number(d, report->drop_src_ip, 0xc0000207);
+	expect_number(d, report->drop_src.low, uroce_gid_mapped | 0xc0000207);
 	report = retries_run_out(d, "ACKNOWLEDGE psn +0 ACK pkey 0x1234");
 	expect_number(d, report->drop, UROCE_DROP_PKEY);
 	/* To another number: noted at the core. */
 	retries_run_out(d, "ACKNOWLEDGE psn +0 ACK qp 0x99");
 	expect_number(d, d->ep.core.stray.qpn, 0x99);
-	expect_number(d, d->ep.core.stray.src_ip, d->ep.conf.peer_ip);
+	expect_number(d, d->ep.core.stray.src.low, uroce_gid_mapped | d->ep.conf.peer_ip);
 	/* The peer is alive, only it does not answer this. */
 	report = retries_run_out(d, "RDMA_WRITE_ONLY psn +0 len 0");
 	expect_number(d, report->heard, true);

@@ -240,7 +240,7 @@ static void depart(struct net *net, uint32_t to, struct net_flow *flow, const ui
 static void transmit(struct net *net, uint32_t from, uint8_t *data, uint32_t bytes)
 {
 	struct net_port *port = &net->ports[from];
-	const uint8_t *bth = data + UROCE_TEMPLATE_BYTES - UROCE_BTH_BYTES;
+	const uint8_t *bth = uroce_frame_bth(data);
 	struct net_flow *flow = flow_of(net, uroce_load_be24(bth + UROCE_BTH_DQPN));
 	uint32_t to = owner_of(net, data + UROCE_ETH_DMAC);
 	struct fates fates = {0};

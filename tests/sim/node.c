@@ -42,7 +42,7 @@ static void init_core(struct node *node)
 		.num_events = NODE_EVENTS,
 		.trace = node->trace,
 		.num_trace = NODE_TRACE,
-		.local = {.num_addrs = 1, .addrs = {node->ip}},
+		.local = {.num_addrs = 1, .addrs = {uroce_gid_of_ipv4(node->ip)}},
 		.num_ahs = ahs,
 		.mtu_bytes = NODE_MTU,
 	};
@@ -154,8 +154,10 @@ void node_connect(struct node *node, uint32_t index, const struct node *peer, ui
 
 	attr.state = UROCE_QP_RESET;
 	change(node, qp, &attr, UROCE_QP_ATTR_STATE, now_ns);
-	qp->path = (struct uroce_path){
-		.src_ip = node->ip, .dst_ip = peer->ip, .ttl = 64, .resolved = true};
+	qp->path = (struct uroce_path){.src = uroce_gid_of_ipv4(node->ip),
+		.dst = uroce_gid_of_ipv4(peer->ip),
+		.ttl = 64,
+		.resolved = true};
 	memcpy(qp->path.smac, node->mac, sizeof(node->mac));
 	memcpy(qp->path.dmac, peer->mac, sizeof(peer->mac));
 	attr.access = qp->conf.access;

@@ -60,7 +60,7 @@ static void init_core(struct endpoint *ep)
 		.num_trace = ENDPOINT_TRACE,
 		.local = {.mac = {2, 0, 0, 0, 0, (uint8_t)ep->conf.ip},
 			.num_addrs = 1,
-			.addrs = {ep->conf.ip}},
+			.addrs = {uroce_gid_of_ipv4(ep->conf.ip)}},
 		.ahs = ep->ahs,
 		.num_ahs = ENDPOINT_AHS,
 		.mtu_bytes = ep->conf.mtu_bytes,
@@ -102,8 +102,8 @@ void endpoint_init(struct endpoint *ep, const struct endpoint_conf *conf)
 	memset(ep, 0, sizeof(*ep));
 	ep->conf = *conf;
 	init_core(ep);
-	ep->path = (struct uroce_path){.src_ip = conf->ip,
-		.dst_ip = conf->peer_ip,
+	ep->path = (struct uroce_path){.src = uroce_gid_of_ipv4(conf->ip),
+		.dst = uroce_gid_of_ipv4(conf->peer_ip),
 		.smac = {2, 0, 0, 0, 0, (uint8_t)conf->ip},
 		.dmac = {2, 0, 0, 0, 0, (uint8_t)conf->peer_ip},
 		.ttl = 64,

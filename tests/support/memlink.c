@@ -104,9 +104,9 @@ struct uroce_device *memlink_open(
 	const uint8_t mac[6] = {2, 0, 0, 0, 0, (uint8_t)id};
 	struct uroce_device *dev;
 	void *links[] = {link};
-	char addr[32];
+	char addr[64];
 
-	snprintf(addr, sizeof(addr), "192.0.2.%u/24", id);
+	snprintf(addr, sizeof(addr), "192.0.2.%u/24,2001:db8::%x/64", id, id);
 	conf.addr = addr;
 	conf.max_qps = 64;
 	if (uroce_device_open_link(&conf, mac, 4096, &memlink_ops, links, &dev) != 0)

@@ -27,8 +27,8 @@ extern const struct uroce_link_ops memlink_ops;
 void memlink_init(struct memlink *a, struct memlink *b);
 void memlink_fini(struct memlink *a, struct memlink *b);
 
-/* A device at 192.0.2.<id>, with what conf says besides, over this side of a link, with path MTU
- * 4096. */
+/* A device at 192.0.2.<id> and 2001:db8::<id>, with what conf says besides, over this side of a
+ * link, with path MTU 4096. */
 struct uroce_device *memlink_open(
 	struct memlink *link, unsigned int id, const struct uroce_device_conf *conf);
 

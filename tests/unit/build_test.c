@@ -57,12 +57,20 @@ static struct uroce_qp qp;
 static struct uroce_path path;
 static struct uroce_slot slot;
 
+static void use_ipv6(void)
+{
+	path.src = (struct uroce_gid){0x20010db800010002, 0x00000000000000aa};
+	path.dst = (struct uroce_gid){0x20010db800010002, 0xfe0000ff000000bb};
+	path.flow_label = 0xabcde;
+	uroce_build_template(&qp);
+}
+
 static void start(uint32_t path_mtu_bytes)
 {
 	memset(&core, 0, sizeof(core));
 	memset(&qp, 0, sizeof(qp));
-	path = (struct uroce_path){.src_ip = 0xc6336401,
-		.dst_ip = 0xc6336402,
+	path = (struct uroce_path){.src = uroce_gid_of_ipv4(0xc6336401),
+		.dst = uroce_gid_of_ipv4(0xc6336402),
 		.smac = {0x0a, 0x1b, 0x2c, 0x3d, 0x4e, 0x5f},
 		.dmac = {0x5e, 0x4d, 0x3c, 0x2b, 0x1a, 0x09},
 		.tos = 0x6a,
@@ -92,7 +100,7 @@ static uint8_t *begin(struct uroce_bth bth)
 
 	memset(slot.data, 0xff, slot.capacity_bytes);
 	p = uroce_build_start(&qp, &slot, bth);
-	CU_ASSERT_PTR_EQUAL(p, slot.data + AT_EXT);
+	CU_ASSERT_PTR_EQUAL(p, uroce_frame_bth(slot.data) + UROCE_BTH_BYTES);
 	return p;
 }
 
@@ -175,7 +183,7 @@ static void the_slot_may_be_used_again_at_once(void)
 
 static struct uroce_local receiver(void)
 {
-	struct uroce_local local = {.addrs = {0xc6336402}, .num_addrs = 1};
+	struct uroce_local local = {.addrs = {path.dst}, .num_addrs = 1};
 
 	memcpy(local.mac, path.dmac, 6);
 	return local;
@@ -215,8 +223,8 @@ static void the_parser_returns_what_was_built(void)
 			CU_ASSERT_EQUAL(pkt.psn, bths[i].psn);
 			CU_ASSERT_EQUAL(pkt.dqpn, 0x012345);
 			CU_ASSERT_EQUAL(pkt.pkey, 0xffff);
-			CU_ASSERT_EQUAL(pkt.src_ip, path.src_ip);
-			CU_ASSERT_EQUAL(pkt.dst_ip, path.dst_ip);
+			CU_ASSERT_TRUE(uroce_gid_equal(pkt.src, path.src));
+			CU_ASSERT_TRUE(uroce_gid_equal(pkt.dst, path.dst));
 			CU_ASSERT_EQUAL(pkt.pad_bytes, (4 - bytes % 4) % 4);
 			CU_ASSERT_EQUAL_FATAL(pkt.payload_bytes, bytes);
 			CU_ASSERT_EQUAL(memcmp(pkt.payload, payload, bytes), 0);
@@ -266,18 +274,22 @@ static void the_longest_frame_fills_its_slot_to_the_last_byte(void)
 {
 	static const uint32_t mtus[] = {256, 512, 1024, 2048, 4096};
 
-	for (size_t i = 0; i < sizeof(mtus) / sizeof(mtus[0]); i++) {
+	for (size_t i = 0; i < 2 * sizeof(mtus) / sizeof(mtus[0]); i++) {
+		bool v6 = i & 1;
+		uint32_t mtu = mtus[i / 2];
 		struct uroce_pkt pkt;
 		uint8_t *p;
 
-		start(mtus[i]);
+		start(mtu);
+		if (v6)
+			use_ipv6();
 		p = begin((struct uroce_bth){.opcode = 0x0b, .psn = 1});
-		p = append(uroce_build_reth(p, 1, 2, mtus[i]), "\x12\x34\x56\x78", 4);
-		memset(p, 0x3c, mtus[i]);
-		finish(p + mtus[i], mtus[i]);
-		CU_ASSERT_EQUAL(slot.bytes, slot.capacity_bytes);
+		p = append(uroce_build_reth(p, 1, 2, mtu), "\x12\x34\x56\x78", 4);
+		memset(p, 0x3c, mtu);
+		finish(p + mtu, mtu);
+		CU_ASSERT_EQUAL(slot.bytes, slot.capacity_bytes - (v6 ? 0 : 20));
 		pkt = parse_back();
-		CU_ASSERT_EQUAL(pkt.payload_bytes, mtus[i]);
+		CU_ASSERT_EQUAL(pkt.payload_bytes, mtu);
 		CU_ASSERT_EQUAL(uroce_pkt_imm(&pkt), 0x12345678);
 		free((void *)(uintptr_t)pkt.data);
 	}
@@ -296,7 +308,7 @@ static void the_ip_checksum_is_right_for_every_length_and_path(void)
 			for (uint32_t bytes = 0; bytes <= 4096; bytes += 13) {
 				uint8_t *p;
 
-				path.src_ip = addrs[i];
+				path.src = uroce_gid_of_ipv4(addrs[i]);
 				path.tos = (uint8_t)tos;
 				path.ttl = (uint8_t)(255 - tos);
 				uroce_build_template(&qp);
@@ -394,7 +406,7 @@ static void a_rebuilt_template_follows_the_path(void)
 
 	start(256);
 	memcpy(path.dmac, mac, 6);
-	path.dst_ip = 0x0a0b0c0d;
+	path.dst = uroce_gid_of_ipv4(0x0a0b0c0d);
 	uroce_build_template(&qp);
 	finish(begin((struct uroce_bth){.opcode = 0x04}), 0);
 	CU_ASSERT_EQUAL(memcmp(slot.data, mac, 6), 0);

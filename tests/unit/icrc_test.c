@@ -15,7 +15,7 @@ static uint32_t icrc_of(const uint8_t *frame)
 	uint32_t covered = frame_be16(frame + AT_IP + 2) - 4;
 	uint32_t header = frame_ip_header_bytes(frame);
 
-	return uroce_icrc_ipv4(frame + AT_IP, header, covered - header - 8 - 12);
+	return uroce_icrc(frame + AT_IP, header, covered - header - 8 - 12);
 }
 
 /* Parses with every check that could come before the ICRC's switched off; then checks it. */
@@ -63,8 +63,7 @@ static void every_length_and_header_length_agrees_with_the_reference(void)
 
 			datagram[0] = (uint8_t)(0x40 | words);
 			exact = frame_exact(datagram, bytes);
-			wrong +=
-				uroce_icrc_ipv4(exact, words * 4, rest) != frame_icrc(exact, bytes);
+			wrong += uroce_icrc(exact, words * 4, rest) != frame_icrc(exact, bytes);
 			wrong += memcmp(exact, datagram, bytes) != 0;
 			frame_free(exact, bytes);
 		}
@@ -79,7 +78,7 @@ static void a_payload_of_the_largest_mtu_agrees_with_the_reference(void)
 		datagram[i] = (uint8_t)(i ^ i >> 8);
 	datagram[0] = 0x45;
 	CU_ASSERT_EQUAL(
-		uroce_icrc_ipv4(datagram, 20, 16 + 4096), frame_icrc(datagram, sizeof(datagram)));
+		uroce_icrc(datagram, 20, 16 + 4096), frame_icrc(datagram, sizeof(datagram)));
 }
 
 /* For 0 to 67 payload bytes the trailer lies behind 0 to 3 pad bytes, and covers them. */
@@ -163,7 +162,7 @@ static void every_other_bit_of_the_datagram_matters(void)
 		for (uint32_t at = AT_IP; at < covered; at++)
 			for (uint32_t bit = 0; bit < 8 && !routers_may_change(at); bit++) {
 				frame[at] ^= (uint8_t)(1u << bit);
-				unnoticed += uroce_icrc_ipv4(frame + AT_IP, 20, covered - AT_EXT) ==
+				unnoticed += uroce_icrc(frame + AT_IP, 20, covered - AT_EXT) ==
 					literal->icrc;
 				frame[at] ^= (uint8_t)(1u << bit);
 			}

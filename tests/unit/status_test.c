@@ -150,7 +150,7 @@ static void only_what_is_somebody_elses_is_handed_back(void)
 	/* The reasons that are told before anything is judged. */
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		bool somebody_elses = rows[i].is == UROCE_DROP_NOT_OUR_MAC ||
-			rows[i].is == UROCE_DROP_NOT_IPV4 || rows[i].is == UROCE_DROP_NOT_UDP ||
+			rows[i].is == UROCE_DROP_NOT_IP || rows[i].is == UROCE_DROP_NOT_UDP ||
 			rows[i].is == UROCE_DROP_NOT_ROCE_PORT ||
 			rows[i].is == UROCE_DROP_LATER_FRAGMENT ||
 			rows[i].is == UROCE_DROP_DGID_NOT_OURS;

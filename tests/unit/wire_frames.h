@@ -229,8 +229,18 @@ static inline void frame_free(uint8_t *copy, uint32_t bytes)
 static inline struct uroce_local frame_local(void)
 {
 	return (struct uroce_local){.mac = {2, 0, 0, 0, 0, 2},
-		.addrs = {0xc0000202, 0xc0000201, 0x0a001201},
+		.addrs = {{0, 0xffffc0000202}, {0, 0xffffc0000201}, {0, 0xffff0a001201}},
 		.num_addrs = 3};
+}
+
+/* Whether frames that are dropped for this reason are for the host. */
+static inline bool handed_back(enum uroce_drop drop)
+{
+#define HANDED_BACK(name, back, text) back,
+	static const bool list[] = {false, UROCE_DROP_REASONS(HANDED_BACK)};
+#undef HANDED_BACK
+
+	return list[drop];
 }
 
 #endif

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Addresses from text, and which of a device's own addresses a peer is written to from.
+ */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "device.h"
+#include "gid_text.h"
+
+static bool parse_gid(const char *text, struct uroce_gid *gid, uint32_t *family_bits)
+{
+	uint8_t bytes[UROCE_GID_BYTES];
+	struct in_addr v4;
+
+	if (inet_pton(AF_INET, text, &v4) == 1) {
+		*gid = uroce_gid_of_ipv4(ntohl(v4.s_addr));
+		*family_bits = 32;
+		return true;
+	}
+	if (inet_pton(AF_INET6, text, bytes) != 1)
+		return false;
+	*gid = uroce_gid_load(bytes);
+	*family_bits = 128;
+	/* ::ffff:a.b.c.d is how the API writes IPv4, and no address of IPv6. */
+	return !uroce_gid_is_ipv4(*gid);
+}
+
+int uroce_addr_parse(const char *text, struct device_addr *addr)
+{
+	const char *slash = strchr(text, '/');
+	size_t length = slash ? (size_t)(slash - text) : strlen(text);
+	char copy[UROCE_GID_TEXT_BYTES], *end;
+	uint32_t family_bits;
+
+	if (length >= sizeof(copy))
+		return -EINVAL;
+	memcpy(copy, text, length);
+	copy[length] = 0;
+	if (!parse_gid(copy, &addr->gid, &family_bits) || uroce_gid_is_unspecified(addr->gid))
+		return -EINVAL;
+	addr->prefix_bits = 128;
+	if (!slash)
+		return 0;
+	/* strtoul would take a sign or a blank. */
+	if (slash[1] < '0' || slash[1] > '9' || strtoul(slash + 1, &end, 10) > family_bits || *end)
+		return -EINVAL;
+	addr->prefix_bits = 128 - family_bits + (uint32_t)strtoul(slash + 1, NULL, 10);
+	return 0;
+}
+
+int uroce_addr_parse_list(struct uroce_device *dev, const char *text)
+{
+	char one[2 * UROCE_GID_TEXT_BYTES];
+
+	for (;;) {
+		size_t length = strcspn(text, ",");
+		struct device_addr *addr = &dev->addrs[dev->num_addrs];
+
+		if (length >= sizeof(one) || dev->num_addrs == UROCE_LOCAL_ADDRS_MAX)
+			return -EINVAL;
+		memcpy(one, text, length);
+		one[length] = 0;
+		if (uroce_addr_parse(one, addr) != 0 || uroce_gid_is_multicast(addr->gid) ||
+			uroce_addr_is_own(dev, addr->gid))
+			return -EINVAL;
+		dev->num_addrs++;
+		if (text[length] == 0)
+			return 0;
+		text += length + 1;
+	}
+}
+
+bool uroce_addr_is_own(const struct uroce_device *dev, struct uroce_gid gid)
+{
+	for (uint32_t i = 0; i < dev->num_addrs; i++)
+		if (uroce_gid_equal(dev->addrs[i].gid, gid))
+			return true;
+	return false;
+}
+
+/* How many leading bits two addresses share, at most `most`. */
+static uint32_t shared_bits(struct uroce_gid a, struct uroce_gid b, uint32_t most)
+{
+	uint64_t high = a.high ^ b.high, low = a.low ^ b.low;
+	uint32_t bits = high ? (uint32_t)__builtin_clzll(high)
+		: low	     ? 64 + (uint32_t)__builtin_clzll(low)
+			     : 128;
+
+	return bits < most ? bits : most;
+}
+
+const struct uroce_gid *uroce_addr_source(const struct uroce_device *dev, struct uroce_gid to)
+{
+	const struct uroce_gid *best = NULL;
+	uint32_t best_bits = 0;
+
+	for (uint32_t i = 0; i < dev->num_addrs; i++) {
+		const struct device_addr *addr = &dev->addrs[i];
+		/* The longest prefix that both are in, and the first of the list. */
+		uint32_t bits = 1 + shared_bits(addr->gid, to, addr->prefix_bits);
+
+		if (uroce_gid_is_ipv4(addr->gid) != uroce_gid_is_ipv4(to) || bits <= best_bits)
+			continue;
+		best = &addr->gid;
+		best_bits = bits;
+	}
+	return best;
+}
