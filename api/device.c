@@ -136,6 +136,14 @@ static int start_workers(struct uroce_device *dev)
 	return 0;
 }
 
+static bool has_ipv6(const struct uroce_device *dev)
+{
+	for (uint32_t i = 0; i < dev->num_addrs; i++)
+		if (!uroce_gid_is_ipv4(dev->addrs[i].gid))
+			return true;
+	return false;
+}
+
 static int open_port(struct uroce_device *dev)
 {
 	const struct uroce_device_conf *c = &dev->conf;
@@ -147,6 +155,7 @@ static int open_port(struct uroce_device *dev)
 		.tx_descs = c->tx_descs,
 		.num_mbufs = c->num_mbufs,
 		.mtu_bytes = c->mtu_bytes,
+		.ipv6 = has_ipv6(dev),
 		.rx_interrupts = c->idle_sleep_us > 0};
 	int err = uroce_port_open(&dev->port, &port_conf);
 

@@ -38,8 +38,10 @@ enum {
 	/* The longest frame around a payload of one path MTU: WRITE ONLY with immediate. */
 	UROCE_OVERHEAD_BYTES_MAX =
 		UROCE_TEMPLATE_BYTES_MAX + UROCE_RETH_BYTES + UROCE_IMMDT_BYTES + UROCE_ICRC_BYTES,
-	/* The same without Ethernet: what an IP MTU must have room for. */
-	UROCE_IP_OVERHEAD_BYTES_MAX = UROCE_OVERHEAD_BYTES_MAX - UROCE_ETH_BYTES,
+	/* The same without Ethernet, by IP version: what an IP MTU must have room for. */
+	UROCE_IPV6_OVERHEAD_BYTES_MAX = UROCE_OVERHEAD_BYTES_MAX - UROCE_ETH_BYTES,
+	UROCE_IPV4_OVERHEAD_BYTES_MAX =
+		UROCE_IPV6_OVERHEAD_BYTES_MAX - UROCE_IPV6_BYTES + UROCE_IPV4_BYTES,
 };
 
 /* Ethernet */

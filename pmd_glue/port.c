@@ -45,11 +45,15 @@ enum {
 
 #define LINK_LOOK_NS 100000000ull
 
-uint16_t uroce_port_active_mtu(uint32_t ip_mtu_bytes, uint16_t limit_bytes)
+static uint32_t ip_overhead_bytes(bool ipv6)
+{
+	return ipv6 ? UROCE_IPV6_OVERHEAD_BYTES_MAX : UROCE_IPV4_OVERHEAD_BYTES_MAX;
+}
+
+uint16_t uroce_port_active_mtu(uint32_t ip_mtu_bytes, uint16_t limit_bytes, bool ipv6)
 {
 	for (uint16_t mtu = PATH_MTU_MAX; mtu >= PATH_MTU_MIN; mtu /= 2)
-		if (mtu <= limit_bytes &&
-			mtu + (uint32_t)UROCE_IP_OVERHEAD_BYTES_MAX <= ip_mtu_bytes)
+		if (mtu <= limit_bytes && mtu + ip_overhead_bytes(ipv6) <= ip_mtu_bytes)
 			return mtu;
 	return 0;
 }
@@ -111,10 +115,10 @@ static uint32_t af_packet_slot_bytes(const struct rte_eth_dev_info *info)
 static uint32_t driver_mtu(uint16_t port_id)
 {
 	uint16_t mtu;
-	int err = rte_eth_dev_set_mtu(port_id, PATH_MTU_MAX + UROCE_IP_OVERHEAD_BYTES_MAX);
+	int err = rte_eth_dev_set_mtu(port_id, PATH_MTU_MAX + UROCE_IPV6_OVERHEAD_BYTES_MAX);
 
 	if (err == 0)
-		return PATH_MTU_MAX + UROCE_IP_OVERHEAD_BYTES_MAX;
+		return PATH_MTU_MAX + UROCE_IPV6_OVERHEAD_BYTES_MAX;
 	if (err == -ENOTSUP || rte_eth_dev_get_mtu(port_id, &mtu) != 0)
 		return UINT32_MAX;
 	return mtu;
@@ -147,14 +151,15 @@ static int choose_mtu(struct uroce_port *port, const struct uroce_port_conf *con
 	const struct rte_eth_dev_info *info)
 {
 	port->ip_mtu_bytes = probe_ip_mtu(port, info);
-	port->active_mtu_bytes = uroce_port_active_mtu(port->ip_mtu_bytes, conf->mtu_bytes);
+	port->active_mtu_bytes =
+		uroce_port_active_mtu(port->ip_mtu_bytes, conf->mtu_bytes, conf->ipv6);
 	port->linux_mtu_bytes = linux_mtu(port->ip_mtu_bytes);
 	if (port->active_mtu_bytes > 0)
 		return 0;
 	UROCE_LOG(ERR,
 		"port %u carries IP packets of %u bytes; RoCE needs %u at least. "
 		"Raise the MTU of the interface.\n",
-		port->id, port->ip_mtu_bytes, PATH_MTU_MIN + UROCE_IP_OVERHEAD_BYTES_MAX);
+		port->id, port->ip_mtu_bytes, PATH_MTU_MIN + ip_overhead_bytes(conf->ipv6));
 	return -EMSGSIZE;
 }
 

@@ -19,6 +19,7 @@ struct uroce_port_conf {
 	uint16_t tx_descs;
 	uint32_t num_mbufs;
 	uint16_t mtu_bytes; /* upper limit for the path MTU */
+	bool ipv6;	    /* there must be room for its headers */
 	bool rx_interrupts; /* wanted, where the port can */
 };
 
@@ -46,8 +47,11 @@ struct uroce_port {
 int uroce_port_open(struct uroce_port *port, const struct uroce_port_conf *conf);
 void uroce_port_close(struct uroce_port *port);
 
-/* The largest path MTU (256 to 4096, at most limit) in an IP MTU; 0 if there is none. */
-uint16_t uroce_port_active_mtu(uint32_t ip_mtu_bytes, uint16_t limit_bytes);
+/*
+ * The largest path MTU (256 to 4096, at most limit) in an IP MTU; 0 if there is none. ipv6: with
+ * its header of 40 bytes instead of 20.
+ */
+uint16_t uroce_port_active_mtu(uint32_t ip_mtu_bytes, uint16_t limit_bytes, bool ipv6);
 
 /* Frames to multicast addresses are wanted from now on; a port that cannot choose takes all. */
 void uroce_port_allow_multicast(struct uroce_port *port);

@@ -416,13 +416,17 @@ static void a_frame_may_be_cut_anywhere(void)
 
 static void the_path_mtu_is_the_largest_that_fits(void)
 {
-	CU_ASSERT_EQUAL(uroce_port_active_mtu(UINT32_MAX, 4096), 4096);
-	CU_ASSERT_EQUAL(uroce_port_active_mtu(4096 + 84, 4096), 4096);
-	CU_ASSERT_EQUAL(uroce_port_active_mtu(4096 + 83, 4096), 2048);
-	CU_ASSERT_EQUAL(uroce_port_active_mtu(1500, 4096), 1024);
-	CU_ASSERT_EQUAL(uroce_port_active_mtu(9000, 1024), 1024);
-	CU_ASSERT_EQUAL(uroce_port_active_mtu(256 + 84, 4096), 256);
-	CU_ASSERT_EQUAL(uroce_port_active_mtu(256 + 83, 4096), 0);
+	for (int v6 = 0; v6 < 2; v6++) {
+		uint32_t headers = v6 ? 84 : 64;
+
+		CU_ASSERT_EQUAL(uroce_port_active_mtu(UINT32_MAX, 4096, v6), 4096);
+		CU_ASSERT_EQUAL(uroce_port_active_mtu(4096 + headers, 4096, v6), 4096);
+		CU_ASSERT_EQUAL(uroce_port_active_mtu(4096 + headers - 1, 4096, v6), 2048);
+		CU_ASSERT_EQUAL(uroce_port_active_mtu(1500, 4096, v6), 1024);
+		CU_ASSERT_EQUAL(uroce_port_active_mtu(9000, 1024, v6), 1024);
+		CU_ASSERT_EQUAL(uroce_port_active_mtu(256 + headers, 4096, v6), 256);
+		CU_ASSERT_EQUAL(uroce_port_active_mtu(256 + headers - 1, 4096, v6), 0);
+	}
 }
 
 int main(void)

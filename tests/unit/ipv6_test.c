@@ -3,6 +3,7 @@
  * RoCEv2 over IPv6: what is built, what is taken, and what the invariant CRC covers. The literal
  * frame and its ICRC were made without uroce, with another library's CRC-32.
  */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,6 +11,7 @@
 #include "cunit_run.h"
 #include "icrc.h"
 #include "parse.h"
+#include "pcap/reader.h"
 #include "wire_frames.h"
 
 enum {
@@ -259,6 +261,37 @@ static void the_icrc_covers_what_routers_leave_alone(void)
 		}
 }
 
+/* The vectors that Scapy's authors give, one of them of IPv6. */
+static void scapys_vector_is_right(void)
+{
+	const char *folder = getenv("UROCE_PUBLIC_CAPTURES");
+	struct uroce_pcap_reader *reader;
+	struct uroce_pcap_frame frame;
+	int found = 0;
+	char path[512];
+
+	if (!folder)
+		SKIP("UROCE_PUBLIC_CAPTURES is not set");
+	snprintf(path, sizeof(path), "%s/vectors-scapy-roce.pcap", folder);
+	CU_ASSERT_EQUAL_FATAL(uroce_pcap_reader_open(path, &reader, NULL, 0), 0);
+	while (uroce_pcap_reader_next(reader, &frame) == 1) {
+		const uint8_t *p = frame.data;
+
+		if (uroce_load_be16(p + UROCE_ETH_TYPE) != UROCE_ETHERTYPE_IPV6)
+			continue;
+		start();
+		memcpy(local.mac, p + UROCE_ETH_DMAC, sizeof(local.mac));
+		local.addrs[0] = uroce_gid_load(p + V6_IP + UROCE_IPV6_DST);
+		pkt = (struct uroce_pkt){.data = p, .bytes = frame.captured_bytes};
+		CU_ASSERT_EQUAL_FATAL(uroce_parse(&local, &pkt), UROCE_ACCEPTED);
+		CU_ASSERT_EQUAL(uroce_load_be32(p + V6_IP), 6u << 28 | 226 << 20 | 0x1face);
+		CU_ASSERT_TRUE(uroce_pkt_icrc_check(&pkt));
+		found++;
+	}
+	CU_ASSERT_EQUAL(found, 1);
+	uroce_pcap_reader_close(reader);
+}
+
 int main(void)
 {
 	static const struct unit_case cases[] = {
@@ -275,6 +308,8 @@ int main(void)
 			a_udp_checksum_is_checked_if_there_is_one},
 		{"the ICRC covers what routers leave alone",
 			the_icrc_covers_what_routers_leave_alone},
+		{"scapy#4154 and #3562: the ICRC over IPv6 is as others count it",
+			scapys_vector_is_right},
 	};
 
 	return run_suite("ipv6", cases, sizeof(cases) / sizeof(cases[0]));
