@@ -341,8 +341,6 @@ enum uroce_mr_verdict uroce_req_put_payload(const struct uroce_core *core,
 		.num_segs = wqe->num_segs,
 		.pd = qp->pd};
 
-	if (bytes == 0)
-		return UROCE_MR_OK;
 	if (!(wqe->flags & UROCE_SEND_INLINE))
 		return uroce_sge_gather(&list, offset, p, bytes);
 	memcpy(p, uroce_send_wqe_inline(wqe) + offset, bytes);

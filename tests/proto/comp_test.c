@@ -214,6 +214,23 @@ static void sequence_nak(struct drill *d)
 	expect_cqe(d, "write 102 SUCCESS len 64; write 103 SUCCESS len 64");
 }
 
+/* The message in which it comes is not whole yet: what was sent of it is sent again at once. */
+static void sequence_nak_within_a_message(struct drill *d)
+{
+	post(d, "SEND 100 len 1280");
+	expect(d,
+		"SEND_FIRST psn +0 len 256; SEND_MIDDLE psn +1 len 256; "
+		"SEND_MIDDLE psn +2 len 256");
+	inject(d, "ACKNOWLEDGE psn +1 NAK 0");
+	expect(d,
+		"SEND_MIDDLE psn +1 len 256; SEND_MIDDLE psn +2 len 256; "
+		"SEND_MIDDLE psn +3 len 256; SEND_LAST psn +4 ack len 256");
+	expect_nothing(d);
+	expect_number(d, d->ep.core.counters.retransmitted_packets, 2);
+	inject(d, "ACKNOWLEDGE psn +4 ACK");
+	expect_cqe(d, "send 100 SUCCESS len 1280");
+}
+
 static void same_nak_twice(struct drill *d)
 {
 	post_writes(d, 2);
@@ -595,6 +612,8 @@ int main(void)
 		{"unknown and reserved syndromes are dropped", unknown_syndromes},
 		{"an acknowledgement with a payload is dropped", ack_with_payload},
 		{"a sequence NAK acknowledges what came before and goes back", sequence_nak},
+		{"a sequence NAK within a message goes back at once",
+			sequence_nak_within_a_message},
 		{"a second NAK for the same gap does nothing", same_nak_twice},
 		{"sequence NAKs without end exhaust the retries", too_many_naks},
 		{"each RNR code has its time", rnr_table},

@@ -443,6 +443,20 @@ static void the_first_tag_of_a_slot_is_not_known_beforehand(void)
 	CU_ASSERT_TRUE(different > 100);
 }
 
+/* The generator's first number from these bits has an index of 0, which is no index. */
+static void an_index_of_zero_is_drawn_again(void)
+{
+	struct uroce_mr_attr attr = region(0x10000, 100);
+	uint32_t key = 0;
+
+	start();
+	CU_ASSERT_EQUAL(uroce_mr_table_add(&table, &attr, 0x83c953d1d0ee9fb1, &key), 0);
+	CU_ASSERT_NOT_EQUAL(key >> 8, 0);
+	/* From these an index of 1, which is one. */
+	CU_ASSERT_EQUAL(uroce_mr_table_add(&table, &attr, 0x95e79ebcceace16e, &key), 0);
+	CU_ASSERT_EQUAL(key >> 8, 1);
+}
+
 static void without_luck_no_key_is_drawn(void)
 {
 	struct uroce_mr_attr attr = region(0x10000, 100);
@@ -492,6 +506,7 @@ int main(void)
 			an_explicit_key_is_taken_as_it_is_or_refused},
 		{"Drawn keys keep clear of explicit ones", drawn_keys_keep_clear_of_explicit_ones},
 		{"Different seeds give different indexes", different_seeds_give_different_indexes},
+		{"An index of zero is drawn again", an_index_of_zero_is_drawn_again},
 		{"Without luck no key is drawn", without_luck_no_key_is_drawn},
 		{"The first tag of a slot is not known beforehand",
 			the_first_tag_of_a_slot_is_not_known_beforehand},

@@ -12,6 +12,7 @@
 
 #include "cunit_run.h"
 #include "qp.h"
+#include "wr.h"
 
 static const struct uroce_qp_caps smallest = {
 	.type = UROCE_QP_RC,
@@ -197,6 +198,12 @@ static void a_new_queue_pair_knows_its_queues(void)
 	free(memory);
 }
 
+static void no_work_is_for_a_type_that_there_is_not(void)
+{
+	CU_ASSERT_TRUE(uroce_wr_is_for(uroce_wr_kind(UROCE_WR_SEND), UROCE_QP_RC));
+	CU_ASSERT_FALSE(uroce_wr_is_for(uroce_wr_kind(UROCE_WR_SEND), (enum uroce_qp_type)77));
+}
+
 int main(void)
 {
 	static const struct unit_case cases[] = {
@@ -205,6 +212,8 @@ int main(void)
 		{"The parts of a queue pair do not overlap",
 			the_parts_of_a_queue_pair_do_not_overlap},
 		{"A new queue pair knows its queues", a_new_queue_pair_knows_its_queues},
+		{"No work is for a type that there is not",
+			no_work_is_for_a_type_that_there_is_not},
 	};
 
 	return run_suite("qp", cases, sizeof(cases) / sizeof(cases[0]));

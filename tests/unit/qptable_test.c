@@ -222,6 +222,18 @@ static void different_seeds_begin_with_different_numbers(void)
 	CU_ASSERT_EQUAL(repeated, 0);
 }
 
+/* So that one who knows the table's size does not know where it begins. */
+static void different_seeds_begin_at_different_slots(void)
+{
+	uint32_t found = 0;
+
+	for (uint32_t seed = 0; seed < 16; seed++) {
+		start(LOG2, seed);
+		found |= 1u << (drawn(0) & 15);
+	}
+	CU_ASSERT_TRUE(__builtin_popcount(found) > 8);
+}
+
 static void any_24_bit_number_but_the_reserved_ones_may_be_asked_for(void)
 {
 	static const uint32_t good[] = {2, 3, 0x7fffff, 0x800000, 0xfffffd, 0xfffffe};
@@ -427,6 +439,8 @@ int main(void)
 		{"Drawn numbers are never the standard's", drawn_numbers_are_never_the_standards},
 		{"Different seeds begin with different numbers",
 			different_seeds_begin_with_different_numbers},
+		{"Different seeds begin at different slots",
+			different_seeds_begin_at_different_slots},
 		{"Any 24-bit number but the reserved ones may be asked for",
 			any_24_bit_number_but_the_reserved_ones_may_be_asked_for},
 		{"A number that is taken is refused", a_number_that_is_taken_is_refused},

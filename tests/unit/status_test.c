@@ -88,6 +88,8 @@ static void rights_have_the_numbers_of_ibv_access_flags(void)
 		{UROCE_ACCESS_REMOTE_WRITE, 2},
 		{UROCE_ACCESS_REMOTE_READ, 4},
 		{UROCE_ACCESS_REMOTE_ATOMIC, 8},
+		{UROCE_MW_TYPE_1, 1},
+		{UROCE_MW_TYPE_2, 2},
 	};
 
 	CHECK(numbers);
