@@ -38,6 +38,7 @@ struct uroce_worker {
 	_Atomic uintptr_t holder;
 	_Atomic(struct uroce_request *) mailbox;
 	_Atomic uint64_t polled_ns;
+	uint64_t patience_ns;	  /* how long a control call of another thread waits */
 	struct uroce_ring events; /* to uroce_event_poll */
 	void *events_memory;
 	/* sleeping */
@@ -56,8 +57,10 @@ struct uroce_worker {
 
 /* A path of one worker, shared by its queue pairs. */
 struct path_entry {
-	struct uroce_path path;
+	struct uroce_path path; /* the core's, once a queue pair or a handle is on it */
+	struct uroce_path made; /* as it was made, without the other end's MAC */
 	struct uroce_worker *worker;
+	uint32_t version; /* of the neighbour that the core was told of; 0: none */
 	uint32_t refs;
 	struct path_entry *next;
 };
@@ -88,6 +91,7 @@ struct device_addr {
 struct neighbour {
 	struct uroce_gid gid;
 	uint8_t mac[6];
+	uint32_t version; /* how many MACs it has had */
 	struct neighbour *next;
 };
 
@@ -232,6 +236,7 @@ void uroce_path_release(struct path_entry *entry);
  */
 int uroce_path_learn(struct uroce_device *dev, struct uroce_gid gid, const uint8_t mac[6]);
 bool uroce_path_mac_known(const struct uroce_device *dev, struct uroce_gid gid);
+/* Gives the lock up while it waits for workers. What one was not told is told in the next call. */
 int uroce_path_set_mac(struct uroce_device *dev, struct uroce_gid gid, const uint8_t mac[6]);
 void uroce_path_free_all(struct uroce_device *dev);
 

@@ -145,7 +145,7 @@ static void say_stray(struct text *t, const struct uroce_qp *qp, const struct ur
 {
 	const struct qp_shell *shell = qp->owner;
 
-	if (stray->ns == 0 || !shell->path || !uroce_gid_equal(shell->path->path.dst, stray->src))
+	if (stray->ns == 0 || !shell->path || !uroce_gid_equal(shell->path->made.dst, stray->src))
 		return;
 	say(t, "; the peer sent to queue pair 0x%06x, which does not exist (this one is 0x%06x)",
 		stray->qpn, qp->qpn);

@@ -39,7 +39,8 @@ int uroce_path_learn(struct uroce_device *dev, struct uroce_gid gid, const uint8
 	return uroce_path_mac_known(dev, gid) ? 0 : -EHOSTUNREACH;
 }
 
-static void resolve(const struct uroce_device *dev, struct uroce_path *path)
+/* Fills in the MAC of a path's other end, as far as it is known; the neighbour's version. */
+static uint32_t resolve(const struct uroce_device *dev, struct uroce_path *path)
 {
 	const struct neighbour *n = find_neighbour(dev, path->dst);
 
@@ -50,6 +51,7 @@ static void resolve(const struct uroce_device *dev, struct uroce_path *path)
 		memcpy(path->dmac, dev->mac, sizeof(path->dmac));
 	else if (n)
 		memcpy(path->dmac, n->mac, sizeof(path->dmac));
+	return n ? n->version : 0;
 }
 
 static bool is_same_path(const struct uroce_path *a, const struct uroce_path *b)
@@ -72,16 +74,16 @@ struct path_entry *uroce_path_take(struct uroce_worker *worker, const struct uro
 		return NULL;
 	path.src = *source;
 	for (entry = dev->paths; entry; entry = entry->next)
-		if (entry->worker == worker && is_same_path(&entry->path, &path))
+		if (entry->worker == worker && is_same_path(&entry->made, &path))
 			break;
 	if (!entry) {
 		entry = calloc(1, sizeof(*entry));
 		if (!entry)
 			return NULL;
 		entry->worker = worker;
-		entry->path = path;
-		memcpy(entry->path.smac, dev->mac, sizeof(entry->path.smac));
-		resolve(dev, &entry->path);
+		memcpy(path.smac, dev->mac, sizeof(path.smac));
+		entry->made = entry->path = path;
+		entry->version = resolve(dev, &entry->path);
 		entry->next = dev->paths;
 		dev->paths = entry;
 	}
@@ -101,12 +103,10 @@ void uroce_path_release(struct path_entry *entry)
 	free(entry);
 }
 
-static int learn(
-	struct uroce_device *dev, struct uroce_gid gid, const uint8_t mac[6], bool *changed)
+static int learn(struct uroce_device *dev, struct uroce_gid gid, const uint8_t mac[6])
 {
 	struct neighbour *n = find_neighbour(dev, gid);
 
-	*changed = !n || memcmp(n->mac, mac, sizeof(n->mac)) != 0;
 	if (!n) {
 		n = calloc(1, sizeof(*n));
 		if (!n)
@@ -115,43 +115,48 @@ static int learn(
 		n->next = dev->neighbours;
 		dev->neighbours = n;
 	}
+	if (n->version == 0 || memcmp(n->mac, mac, sizeof(n->mac)) != 0)
+		n->version++;
 	memcpy(n->mac, mac, sizeof(n->mac));
 	return 0;
 }
 
-/* Tells a path's core what is known now. The lock is given up while the worker is waited for. */
+/*
+ * Tells a path's core what is known now, until it knows the latest. The lock is given up while the
+ * worker is waited for, so another call may tell it something else meanwhile.
+ */
 static int update(struct uroce_device *dev, struct path_entry *entry)
 {
-	const struct uroce_path *path = &entry->path;
-	struct uroce_cmd cmd = {.kind = UROCE_CMD_PATH_UPDATE, .path = &entry->path};
-	int err;
+	for (;;) {
+		struct uroce_cmd cmd = {.kind = UROCE_CMD_PATH_UPDATE,
+			.path = &entry->path,
+			.path_new = entry->made};
+		uint32_t version = resolve(dev, &cmd.path_new);
+		int err;
 
-	cmd.path_new = (struct uroce_path){.src = path->src,
-		.dst = path->dst,
-		.tos = path->tos,
-		.ttl = path->ttl,
-		.flow_label = path->flow_label};
-	memcpy(cmd.path_new.smac, dev->mac, sizeof(cmd.path_new.smac));
-	resolve(dev, &cmd.path_new);
-	pthread_mutex_unlock(&dev->lock);
-	err = uroce_worker_ctrl(entry->worker, &cmd);
-	pthread_mutex_lock(&dev->lock);
-	return err;
+		if (version == entry->version)
+			return 0;
+		pthread_mutex_unlock(&dev->lock);
+		err = uroce_worker_ctrl(entry->worker, &cmd);
+		pthread_mutex_lock(&dev->lock);
+		if (err)
+			return err;
+		entry->version = version;
+	}
 }
 
 int uroce_path_set_mac(struct uroce_device *dev, struct uroce_gid gid, const uint8_t mac[6])
 {
 	struct path_entry *entry, *next;
-	bool changed;
-	int err = learn(dev, gid, mac, &changed);
+	int err = learn(dev, gid, mac);
 
-	if (err || !changed)
+	if (err)
 		return err;
 	for (entry = dev->paths; entry; entry = entry->next)
-		if (uroce_gid_equal(entry->path.dst, gid))
+		if (uroce_gid_equal(entry->made.dst, gid))
 			entry->refs++;
 	for (entry = dev->paths; entry; entry = next) {
-		if (!uroce_gid_equal(entry->path.dst, gid)) {
+		if (!uroce_gid_equal(entry->made.dst, gid)) {
 			next = entry->next;
 			continue;
 		}

@@ -300,10 +300,10 @@ int uroce_qp_query(struct uroce_qp *qp, struct uroce_qp_modify_attr *attr)
 	};
 	pthread_mutex_lock(&shell->dev->lock);
 	if (shell->path) {
-		uroce_gid_store(attr->dgid, shell->path->path.dst);
-		attr->flow_label = shell->path->path.flow_label;
-		attr->traffic_class = shell->path->path.tos;
-		attr->hop_limit = shell->path->path.ttl;
+		uroce_gid_store(attr->dgid, shell->path->made.dst);
+		attr->flow_label = shell->path->made.flow_label;
+		attr->traffic_class = shell->path->made.tos;
+		attr->hop_limit = shell->path->made.ttl;
 	}
 	pthread_mutex_unlock(&shell->dev->lock);
 	return 0;

@@ -125,7 +125,8 @@ int uroce_device_gid(const struct uroce_device *dev, unsigned int i, uint8_t gid
 
 /*
  * Tells the MAC address of a peer: a static neighbour. Connections to that address use it from
- * now on; those that wait for it start. -EINVAL: addr is no address; -ENOMEM; -ETIMEDOUT.
+ * now on; those that wait for it start. -EINVAL: addr is no address; -ENOMEM; -ETIMEDOUT: a
+ * worker does not poll, and its connections have not heard: call again.
  */
 int uroce_device_neighbour_set(struct uroce_device *dev, const char *addr, const uint8_t mac[6]);
 

@@ -101,6 +101,9 @@ int uroce_worker_init(struct uroce_worker *worker, struct uroce_device *dev, uns
 		conf.local.addrs[i] = dev->addrs[i].gid;
 	worker->dev = dev;
 	worker->index = index;
+	worker->patience_ns = CTRL_PATIENCE_NS;
+	/* So that one who never polls is said to have been silent from here on. */
+	atomic_store(&worker->polled_ns, uroce_clock_ns());
 	worker->timers = calloc(max_qps, sizeof(*worker->timers));
 	worker->core_events = calloc(CORE_EVENTS, sizeof(*worker->core_events));
 	worker->trace = calloc(TRACE_EVENTS, sizeof(*worker->trace));
@@ -319,7 +322,7 @@ static int await(struct uroce_worker *worker, struct uroce_request *request, str
 			continue;
 		}
 		now_ns = uroce_clock_ns();
-		if (now_ns - since_ns > CTRL_PATIENCE_NS &&
+		if (now_ns - since_ns > worker->patience_ns &&
 			atomic_compare_exchange_strong(
 				&request->state, &posted, REQUEST_ABANDONED)) {
 			UROCE_LOG(ERR,

@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Control calls that meet: with a worker that does not poll, and with each other.
+ *
+ * A worker that another thread holds and does not poll is one whose holder is nobody here.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cunit_run.h"
+#include "pair.h"
+
+enum {
+	SOMEBODY_ELSE = 1,
+	WORKERS = 2,
+	QUICKLY_NS = 1000000
+};
+
+/* A device of WORKERS workers with a queue pair type's bare necessities. */
+struct rig {
+	struct memlink links[WORKERS];
+	struct uroce_device *dev;
+	struct uroce_pd *pd;
+	struct uroce_cq *cq;
+};
+
+static void rig_init(struct rig *r)
+{
+	const struct uroce_device_conf conf = {
+		.addr = "192.0.2.1", .max_qps = 8, .num_workers = WORKERS};
+	void *links[WORKERS] = {&r->links[0], &r->links[1]};
+	const uint8_t mac[6] = {2};
+
+	memset(r, 0, sizeof(*r));
+	memlink_init(&r->links[0], &r->links[1]);
+	CU_ASSERT_EQUAL_FATAL(
+		uroce_device_open_link(&conf, mac, 1024, &memlink_ops, links, &r->dev), 0);
+	for (unsigned int i = 0; i < WORKERS; i++)
+		r->dev->workers[i].patience_ns = QUICKLY_NS;
+	CU_ASSERT_EQUAL_FATAL(uroce_pd_create(r->dev, &r->pd), 0);
+	CU_ASSERT_EQUAL_FATAL(uroce_cq_create(r->dev, 16, &r->cq), 0);
+}
+
+static void rig_fini(struct rig *r)
+{
+	CU_ASSERT_EQUAL(uroce_cq_destroy(r->cq), 0);
+	CU_ASSERT_EQUAL(uroce_pd_destroy(r->pd), 0);
+	CU_ASSERT_EQUAL(uroce_device_close(r->dev), 0);
+	memlink_fini(&r->links[0], &r->links[1]);
+}
+
+static struct uroce_qp *make_qp(struct rig *r, enum uroce_qp_type type, uint16_t worker)
+{
+	const struct uroce_qp_conf conf = {
+		.type = type, .send_cq = r->cq, .recv_cq = r->cq, .worker = worker};
+	struct uroce_qp *qp = NULL;
+
+	CU_ASSERT_EQUAL_FATAL(uroce_qp_create(r->pd, &conf, &qp), 0);
+	return qp;
+}
+
+/* From now on (or no longer) a thread that does not poll has worker i. */
+static void hold_up(struct rig *r, unsigned int i, bool held)
+{
+	atomic_store(&r->dev->workers[i].holder, held ? SOMEBODY_ELSE : 0);
+}
+
+/* ---- neighbours ---- */
+
+static const struct uroce_path *path_of(const struct uroce_qp *qp)
+{
+	return &((const struct qp_shell *)qp->owner)->path->path;
+}
+
+/* A queue pair on a path to 192.0.2.9. */
+static struct uroce_qp *make_waiting(struct rig *r, uint16_t worker)
+{
+	struct uroce_qp *qp = make_qp(r, UROCE_QP_RC, worker);
+	const struct uroce_qp_modify_attr attr = {.state = UROCE_QP_RTR,
+		.dgid = {[10] = 0xff, 0xff, 192, 0, 2, 9},
+		.path_mtu_bytes = 1024,
+		.dest_qpn = 5};
+
+	CU_ASSERT_EQUAL(uroce_qp_prepare(qp), 0);
+	CU_ASSERT_EQUAL(
+		uroce_qp_modify(qp, &attr,
+			UROCE_QP_ATTR_STATE | UROCE_QP_ATTR_AV | UROCE_QP_ATTR_PATH_MTU |
+				UROCE_QP_ATTR_DEST_QPN | UROCE_QP_ATTR_RQ_PSN |
+				UROCE_QP_ATTR_MAX_DEST_RD_ATOMIC | UROCE_QP_ATTR_MIN_RNR_TIMER),
+		0);
+	return qp;
+}
+
+static void a_neighbour_that_timed_out_is_told_again(void)
+{
+	static struct rig r;
+	const uint8_t macs[2][6] = {{2, 9, 1}, {2, 9, 2}};
+	struct uroce_qp *qps[WORKERS];
+
+	rig_init(&r);
+	for (uint16_t i = 0; i < WORKERS; i++) {
+		qps[i] = make_waiting(&r, i);
+		CU_ASSERT_FALSE(path_of(qps[i])->resolved);
+	}
+	/* First heard of, then changed: each time one of the workers does not poll. */
+	for (unsigned int i = 0; i < 2 * WORKERS; i++) {
+		const uint8_t *mac = macs[i / WORKERS];
+
+		hold_up(&r, i % WORKERS, true);
+		CU_ASSERT_EQUAL(uroce_device_neighbour_set(r.dev, "192.0.2.9", mac), -ETIMEDOUT);
+		hold_up(&r, i % WORKERS, false);
+		CU_ASSERT_EQUAL(uroce_device_neighbour_set(r.dev, "192.0.2.9", mac), 0);
+		for (int k = 0; k < WORKERS; k++) {
+			CU_ASSERT_TRUE(path_of(qps[k])->resolved);
+			CU_ASSERT_EQUAL(memcmp(path_of(qps[k])->dmac, mac, 6), 0);
+		}
+		if (i % WORKERS == 0)
+			CU_ASSERT_EQUAL(uroce_device_neighbour_set(
+						r.dev, "192.0.2.9", (const uint8_t[6]){2, 9, 9}),
+				0);
+	}
+	for (int i = 0; i < WORKERS; i++)
+		CU_ASSERT_EQUAL(uroce_qp_destroy(qps[i]), 0);
+	rig_fini(&r);
+}
+
+int main(void)
+{
+	static const struct unit_case cases[] = {
+		{"a neighbour that a worker could not be told of is told again",
+			a_neighbour_that_timed_out_is_told_again},
+	};
+
+	return run_suite("contend", cases, sizeof(cases) / sizeof(cases[0]));
+}
