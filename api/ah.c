@@ -217,29 +217,40 @@ static struct group_entry **find_entry(
 	return link;
 }
 
-/* Frees a membership; true: it was the last of its group. The lock is held. */
-static bool remove_entry(struct uroce_device *dev, struct group_entry **link)
+/* Tells all workers whose the group is, or that it is nobody's, as the list says now. */
+static int tell_once(struct uroce_device *dev, struct uroce_gid addr, uint64_t *version)
 {
-	struct group_entry *entry = *link;
-	struct uroce_gid addr = entry->member.addr;
-
-	*link = entry->next;
-	free(entry);
-	return !*find_entry(dev, NULL, addr);
-}
-
-/* Tells all workers whose the group is, or that it is nobody's. */
-static int tell_group(struct uroce_device *dev, enum uroce_cmd_kind kind, struct uroce_gid addr,
-	unsigned int owner)
-{
+	struct uroce_cmd cmd = {.kind = UROCE_CMD_GROUP_CLEAR, .group = {.addr = addr}};
+	const struct group_entry *member;
 	int err = 0;
 
-	for (unsigned int i = 0; !err && i < dev->num_workers; i++) {
-		struct uroce_cmd cmd = {.kind = kind, .group = {.addr = addr, .owner = owner}};
-
-		err = uroce_worker_ctrl(&dev->workers[i], &cmd);
+	pthread_mutex_lock(&dev->lock);
+	*version = dev->groups_version;
+	member = *find_entry(dev, NULL, addr);
+	if (member) {
+		cmd.kind = UROCE_CMD_GROUP_SET;
+		cmd.group.owner = member->worker->index;
 	}
+	pthread_mutex_unlock(&dev->lock);
+	for (unsigned int i = 0; !err && i < dev->num_workers; i++)
+		err = uroce_worker_ctrl(&dev->workers[i], &cmd);
 	return err;
+}
+
+/* Until the list has not changed meanwhile: what two calls tell may come in any order. */
+static int tell_group(struct uroce_device *dev, struct uroce_gid addr)
+{
+	for (;;) {
+		uint64_t version;
+		int err = tell_once(dev, addr, &version);
+		bool changed;
+
+		pthread_mutex_lock(&dev->lock);
+		changed = version != dev->groups_version;
+		pthread_mutex_unlock(&dev->lock);
+		if (err || !changed)
+			return err;
+	}
 }
 
 /* An entry for a new member, on the device's list. */
@@ -263,6 +274,7 @@ static int add_entry(struct uroce_qp *qp, struct uroce_gid addr, struct group_en
 	if (!err) {
 		entry->next = dev->groups;
 		dev->groups = entry;
+		dev->groups_version++;
 	}
 	pthread_mutex_unlock(&dev->lock);
 	if (err)
@@ -274,16 +286,22 @@ static int add_entry(struct uroce_qp *qp, struct uroce_gid addr, struct group_en
 /* Takes a membership off the list and, if it was the last, the group from the workers. */
 static void drop_entry(struct uroce_device *dev, const struct uroce_qp *qp, struct uroce_gid addr)
 {
-	struct group_entry **link;
+	struct group_entry **link, *entry;
 	bool last;
 
 	pthread_mutex_lock(&dev->lock);
 	link = find_entry(dev, qp, addr);
-	last = *link && remove_entry(dev, link);
+	entry = *link;
+	if (entry) {
+		*link = entry->next;
+		dev->groups_version++;
+	}
+	last = entry && !*find_entry(dev, NULL, addr);
 	pthread_mutex_unlock(&dev->lock);
+	free(entry);
 	/* A worker that cannot be told keeps on taking frames that nobody is a member for. */
 	if (last)
-		tell_group(dev, UROCE_CMD_GROUP_CLEAR, addr, 0);
+		tell_group(dev, addr);
 }
 
 int uroce_qp_attach_group(struct uroce_qp *qp, const uint8_t gid[16])
@@ -302,7 +320,7 @@ int uroce_qp_attach_group(struct uroce_qp *qp, const uint8_t gid[16])
 		return err;
 	if (dev->has_port)
 		uroce_port_allow_multicast(&dev->port);
-	err = tell_group(dev, UROCE_CMD_GROUP_SET, addr, shell->worker->index);
+	err = tell_group(dev, addr);
 	cmd.member = &entry->member;
 	if (!err)
 		err = uroce_worker_ctrl(shell->worker, &cmd);

@@ -114,7 +114,8 @@ struct uroce_device {
 	uint32_t *ah_numbers; /* by slot: the last one used, and whether it is in use in bit 31 */
 	struct uroce_ah *lost_ahs; /* that a worker which does not poll may still know */
 	struct group_entry *groups;
-	_Atomic int event_fd; /* -1: nobody asked for it */
+	uint64_t groups_version; /* how often that list has changed */
+	_Atomic int event_fd;	 /* -1: nobody asked for it */
 	uint32_t num_pds, num_cqs, num_qps, num_channels, next_pd;
 	struct uroce_telemetry_device telemetry;
 	unsigned int num_workers;

@@ -2,7 +2,8 @@
 /*
  * Control calls that meet: with a worker that does not poll, and with each other.
  *
- * A worker that another thread holds and does not poll is one whose holder is nobody here.
+ * A worker that another thread holds and does not poll is one whose holder is nobody here. What
+ * another thread does between two steps of a call is done by the command that stands between them.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -125,11 +126,55 @@ static void a_neighbour_that_timed_out_is_told_again(void)
 	rig_fini(&r);
 }
 
+/* ---- groups ---- */
+
+static const uint8_t group[16] = {[10] = 0xff, 0xff, 224, 0, 1, 5};
+/* Joins when worker 0 is about to be told that the group is nobody's. */
+static struct uroce_qp *latecomer;
+
+int __real_uroce_worker_ctrl(struct uroce_worker *worker, struct uroce_cmd *cmd);
+int __wrap_uroce_worker_ctrl(struct uroce_worker *worker, struct uroce_cmd *cmd);
+
+int __wrap_uroce_worker_ctrl(struct uroce_worker *worker, struct uroce_cmd *cmd)
+{
+	struct uroce_qp *qp = latecomer;
+
+	if (qp && cmd->kind == UROCE_CMD_GROUP_CLEAR && worker->index == 0) {
+		latecomer = NULL;
+		CU_ASSERT_EQUAL(uroce_qp_attach_group(qp, group), 0);
+	}
+	return __real_uroce_worker_ctrl(worker, cmd);
+}
+
+static void a_group_outlasts_the_leaving_of_its_last_member(void)
+{
+	static struct rig r;
+	struct uroce_qp *first, *second;
+
+	rig_init(&r);
+	first = make_qp(&r, UROCE_QP_UD, 0);
+	second = make_qp(&r, UROCE_QP_UD, 0);
+	CU_ASSERT_EQUAL(uroce_qp_attach_group(first, group), 0);
+	latecomer = second;
+	CU_ASSERT_EQUAL(uroce_qp_detach_group(first, group), 0);
+	CU_ASSERT_PTR_NULL(latecomer);
+	for (int k = 0; k < WORKERS; k++)
+		CU_ASSERT_EQUAL(r.dev->workers[k].core.conf.local.num_groups, 1);
+	CU_ASSERT_EQUAL(uroce_qp_detach_group(second, group), 0);
+	for (int k = 0; k < WORKERS; k++)
+		CU_ASSERT_EQUAL(r.dev->workers[k].core.conf.local.num_groups, 0);
+	CU_ASSERT_EQUAL(uroce_qp_destroy(first), 0);
+	CU_ASSERT_EQUAL(uroce_qp_destroy(second), 0);
+	rig_fini(&r);
+}
+
 int main(void)
 {
 	static const struct unit_case cases[] = {
 		{"a neighbour that a worker could not be told of is told again",
 			a_neighbour_that_timed_out_is_told_again},
+		{"a group outlasts the leaving of its last member",
+			a_group_outlasts_the_leaving_of_its_last_member},
 	};
 
 	return run_suite("contend", cases, sizeof(cases) / sizeof(cases[0]));
