@@ -78,6 +78,26 @@ static bool is_there(const struct model *m, uint32_t node, uint32_t at, const ui
 	return true;
 }
 
+/* What a FLUSH promises: all that came before it into what it names is in memory. */
+static bool is_flushed(
+	const struct model *m, const struct direction *d, uint32_t index, model_memory_t memory)
+{
+	const struct model_op *flush = &d->steps[index].op;
+
+	for (uint32_t i = 0; i < index; i++) {
+		const struct model_op *op = &d->steps[i].op;
+
+		for (uint32_t at = 0; is_write(op->kind) && at < op->bytes; at++) {
+			uint32_t to = op->remote + at;
+
+			if ((flush->everywhere || to - flush->remote < flush->bytes) &&
+				!is_there(m, d->conf.to, to, d->steps[i].data + at, 1, memory))
+				return false;
+		}
+	}
+	return true;
+}
+
 static bool check_send_success(struct model *m, struct direction *d,
 	const struct model_completion *c, model_memory_t memory)
 {
@@ -105,6 +125,10 @@ static bool check_send_success(struct model *m, struct direction *d,
 	if (is_answered(step->op.kind) &&
 		!is_there(m, d->conf.from, step->op.local, step->data, step->op.bytes, memory))
 		return model_complain(m, "%u: %" PRIu64 " completed, but its answer is not there",
+			c->direction, c->id);
+	if (step->op.kind == MODEL_FLUSH && !is_flushed(m, d, d->done, memory))
+		return model_complain(m,
+			"%u: %" PRIu64 " completed, but what came before is not in memory",
 			c->direction, c->id);
 	d->done++;
 	return true;

@@ -32,7 +32,9 @@ enum model_kind {
 	MODEL_WRITE_IMM,
 	MODEL_READ,
 	MODEL_CAS,
-	MODEL_FADD
+	MODEL_FADD,
+	MODEL_ATOMIC_WRITE,
+	MODEL_FLUSH
 };
 
 enum model_status {
@@ -49,6 +51,8 @@ enum model_what {
 	MODEL_IS_READ,
 	MODEL_IS_CAS,
 	MODEL_IS_FADD,
+	MODEL_IS_ATOMIC_WRITE,
+	MODEL_IS_FLUSH,
 	MODEL_IS_RECV,
 	MODEL_IS_RECV_OF_WRITE
 };
@@ -58,11 +62,13 @@ struct model_op {
 	enum model_kind kind;
 	uint64_t id;
 	uint32_t bytes;
-	uint32_t local;	 /* what is sent; where the answer of a READ or atomic goes */
-	uint32_t remote; /* WRITE: to; READ: from; atomic: the word. A SEND goes to a receive */
+	uint32_t local; /* what is sent; where the answer of a READ or atomic goes */
+	/* WRITE: to; READ: from; atomic: the word; FLUSH: what. A SEND goes to a receive */
+	uint32_t remote;
 	uint32_t imm;
 	bool fence;
 	bool signalled;
+	bool everywhere; /* FLUSH: all memory there, whatever the range */
 	uint64_t compare_add;
 	uint64_t swap;
 };

@@ -101,8 +101,7 @@ static bool is_prefix(const struct model *m, const struct direction *d, uint32_t
 	}
 	if (receives != d->received)
 		return false;
-	/* An atomic is done or not. */
-	if (n < d->posted && !is_atomic(d->steps[n].op.kind))
+	if (n < d->posted && !is_word(d->steps[n].op.kind))
 		open = far_effect(m, d, n);
 	for (uint32_t i = 0; i < d->posted; i++) {
 		struct effect e = far_effect(m, d, i);
@@ -147,7 +146,7 @@ static bool end_reliable(
 		apply(end->expected[d->conf.to], far_effect(m, d, i));
 	for (uint32_t i = 0; i < answered; i++)
 		apply(end->expected[d->conf.from], near_effect(d, i));
-	if (n < d->posted && !is_atomic(d->steps[n].op.kind))
+	if (n < d->posted && !is_word(d->steps[n].op.kind))
 		leave_open(end, far_effect(m, d, n));
 	if (answered < d->posted)
 		leave_open(end, near_effect(d, answered));

@@ -107,7 +107,18 @@ static inline bool is_send(enum model_kind kind)
 
 static inline bool is_write(enum model_kind kind)
 {
-	return kind == MODEL_WRITE || kind == MODEL_WRITE_IMM;
+	return kind == MODEL_WRITE || kind == MODEL_WRITE_IMM || kind == MODEL_ATOMIC_WRITE;
+}
+
+/* Eight bytes at once: it is done or not. */
+static inline bool is_word(enum model_kind kind)
+{
+	return is_atomic(kind) || kind == MODEL_ATOMIC_WRITE;
+}
+
+static inline bool is_reliable_only(enum model_kind kind)
+{
+	return is_answered(kind) || kind == MODEL_ATOMIC_WRITE || kind == MODEL_FLUSH;
 }
 
 static inline bool takes_recv(enum model_kind kind)
@@ -135,6 +146,10 @@ static inline enum model_what what_of(enum model_kind kind)
 		return MODEL_IS_CAS;
 	case MODEL_FADD:
 		return MODEL_IS_FADD;
+	case MODEL_ATOMIC_WRITE:
+		return MODEL_IS_ATOMIC_WRITE;
+	case MODEL_FLUSH:
+		return MODEL_IS_FLUSH;
 	}
 	return MODEL_IS_SEND;
 }

@@ -39,7 +39,8 @@ const char *plant_name(enum plant_kind kind)
 		"a SEND or atomic that comes again is carried out again",
 		"every third successful send completes after the next",
 		"the first work request to be flushed is flushed after the second",
-		"the last partial word of a message is not placed"};
+		"the last partial word of a message is not placed",
+		"an ATOMIC WRITE that comes again is carried out again"};
 
 	return kind < PLANT_COUNT ? names[kind] : "?";
 }
@@ -57,14 +58,20 @@ static bool is_whole_send_or_atomic(const struct uroce_pkt *pkt)
 		(pkt->op->kind == UROCE_OP_SEND && pkt->op->first && pkt->op->last);
 }
 
+static bool is_twice(const struct uroce_pkt *pkt)
+{
+	if (planted.kind == PLANT_WORD)
+		return pkt->op->kind == UROCE_OP_ATOMIC_WRITE;
+	return planted.kind == PLANT_TWICE && is_whole_send_or_atomic(pkt);
+}
+
 enum uroce_drop __wrap_uroce_resp_rx(
 	struct uroce_core *core, struct uroce_qp *qp, const struct uroce_pkt *pkt, uint64_t now_ns)
 {
 	const uint32_t epsn = qp->resp.epsn, msn = qp->resp.msn;
 	enum uroce_drop drop;
 
-	if (planted.kind != PLANT_TWICE || !uroce_psn_before(pkt->psn, epsn) ||
-		qp->resp.in_message || !is_whole_send_or_atomic(pkt))
+	if (!is_twice(pkt) || !uroce_psn_before(pkt->psn, epsn) || qp->resp.in_message)
 		return __real_uroce_resp_rx(core, qp, pkt, now_ns);
 	qp->resp.epsn = pkt->psn;
 	drop = __real_uroce_resp_rx(core, qp, pkt, now_ns);

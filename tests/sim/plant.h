@@ -15,6 +15,7 @@ enum plant_kind {
 	PLANT_SWAP,  /* every third successful send completes after the next */
 	PLANT_FLUSH, /* the first work request to be flushed is flushed after the second */
 	PLANT_SHORT, /* the last partial word of a message is not placed */
+	PLANT_WORD,  /* an ATOMIC WRITE that comes again is carried out again */
 	PLANT_COUNT
 };
 

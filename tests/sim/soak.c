@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "plant.h"
+#include "wire.h"
 
 /* Worlds end within seconds of their time; what has not by then goes round in circles. */
 #define LIMIT_NS 120000000000ull
@@ -142,8 +143,19 @@ static enum uroce_wr_opcode opcode_of(enum model_kind kind)
 		return UROCE_WR_ATOMIC_CMP_AND_SWP;
 	case MODEL_FADD:
 		return UROCE_WR_ATOMIC_FETCH_AND_ADD;
+	case MODEL_ATOMIC_WRITE:
+		return UROCE_WR_ATOMIC_WRITE;
+	case MODEL_FLUSH:
+		return UROCE_WR_FLUSH;
 	}
 	return UROCE_WR_SEND;
+}
+
+static uint32_t feth_of(const struct model_op *op)
+{
+	uint32_t level = op->everywhere ? UROCE_FLUSH_MR : UROCE_FLUSH_RANGE;
+
+	return UROCE_FLUSH_GLOBAL | level << UROCE_FETH_LEVEL_SHIFT;
 }
 
 static bool post_send(struct soak *s, uint32_t direction)
@@ -166,6 +178,10 @@ static bool post_send(struct soak *s, uint32_t direction)
 	wr.flags = (op->op.fence ? UROCE_SEND_FENCE : 0) |
 		(op->op.signalled ? UROCE_SEND_SIGNALED : 0) |
 		(op->is_inline ? UROCE_SEND_INLINE : 0);
+	if (op->op.kind == MODEL_FLUSH) {
+		wr.bytes = op->op.bytes;
+		wr.imm = feth_of(&op->op);
+	}
 	for (uint32_t i = 0; i < op->num_segs; i++) {
 		wr.segs[i].offset = op->segs[i].offset;
 		wr.segs[i].bytes = op->segs[i].bytes;
@@ -270,6 +286,10 @@ static enum model_what what_of(uint32_t opcode)
 		return MODEL_IS_CAS;
 	case UROCE_WC_FETCH_ADD:
 		return MODEL_IS_FADD;
+	case UROCE_WC_ATOMIC_WRITE:
+		return MODEL_IS_ATOMIC_WRITE;
+	case UROCE_WC_FLUSH:
+		return MODEL_IS_FLUSH;
 	case UROCE_WC_RECV:
 		return MODEL_IS_RECV;
 	case UROCE_WC_RECV_RDMA_WITH_IMM:

@@ -120,6 +120,11 @@ static void the_last_partial_word(void)
 	is_found(PLANT_SHORT, 1, 0);
 }
 
+static void words_written_twice(void)
+{
+	is_found(PLANT_WORD, 5, 3);
+}
+
 static void texts_are_worlds(void)
 {
 	static char text[WORLD_TEXT_BYTES], again_text[WORLD_TEXT_BYTES];
@@ -174,6 +179,8 @@ int main(void)
 			completions_out_of_order},
 		{"planted: flushes out of order are found and made small", flushes_out_of_order},
 		{"planted: a partial word lost is found and made small", the_last_partial_word},
+		{"planted: an ATOMIC WRITE that is done twice is found and made small",
+			words_written_twice},
 		{"the text of a world is that world", texts_are_worlds},
 		{"what is no text of a world is refused", what_is_no_text_is_refused},
 	};

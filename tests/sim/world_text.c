@@ -226,11 +226,14 @@ bool world_part_parse(struct world_part *part, const char *text, const char **wr
 static void print_op(uint32_t direction, const struct world_op *op)
 {
 	static const char *const names[] = {"SEND", "SEND with immediate", "WRITE",
-		"WRITE with immediate", "READ", "COMPARE-AND-SWAP", "FETCH-AND-ADD"};
+		"WRITE with immediate", "READ", "COMPARE-AND-SWAP", "FETCH-AND-ADD", "ATOMIC WRITE",
+		"FLUSH"};
 
 	printf("  %u.%" PRIu64 ": %s of %u bytes, local %u", direction, op->op.id,
 		names[op->op.kind], op->op.bytes, op->op.local);
-	if (op->op.kind > MODEL_SEND_IMM)
+	if (op->op.everywhere)
+		printf(", all memory");
+	else if (op->op.kind > MODEL_SEND_IMM)
 		printf(", remote %u", op->op.remote);
 	else
 		printf(", receive at %u", op->recv.at);
