@@ -12,6 +12,7 @@
  * one after the other, and memory must be exactly that; where retries ran out, a prefix of them,
  * and of the operation in progress each byte old or new. Of unreliable messages any may be
  * missing, but each completed receive is one whole message, in order where the link keeps order.
+ * Which message takes which receive of a shared queue, the run says, and nothing else does.
  */
 #ifndef UROCE_TESTS_MODEL_H
 #define UROCE_TESTS_MODEL_H
@@ -41,7 +42,8 @@ enum model_status {
 	MODEL_SUCCESS,
 	MODEL_RETRIES_OUT,
 	MODEL_FLUSHED,
-	MODEL_OTHER_ERROR
+	MODEL_OTHER_ERROR,
+	MODEL_BROKEN_OFF /* a receive of a shared queue: the rest of its message did not come */
 };
 
 /* What a completion says that it completes. */

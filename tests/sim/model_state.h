@@ -44,6 +44,8 @@ struct recv {
 	struct model_recv recv;
 	bool completed;
 	bool flushed;
+	bool broken_off;
+	uint32_t by;   /* the direction that said so, of these three */
 	uint32_t step; /* of its direction, if completed and unreliable */
 };
 
@@ -78,6 +80,11 @@ struct model {
 	uint32_t num_directions;
 	char wrong[200];
 };
+
+static inline bool is_over(const struct recv *recv)
+{
+	return recv->completed || recv->flushed || recv->broken_off;
+}
 
 /* Memory, or the end. */
 void *model_grow(void *p, size_t bytes);

@@ -14,6 +14,7 @@
 
 enum {
 	SWAP_EVERY = 3,
+	MISTAKE_EVERY = 3,
 	WORD_BYTES = 8
 };
 
@@ -24,6 +25,7 @@ static struct {
 	struct uroce_qp *held_qp;
 	struct uroce_cq *held_cq;
 	struct uroce_cqe held;
+	const struct uroce_qp *shares; /* a queue pair that took a shared receive */
 } planted;
 
 void plant(enum plant_kind kind)
@@ -31,6 +33,7 @@ void plant(enum plant_kind kind)
 	planted.kind = kind;
 	planted.completions = 0;
 	planted.holds = false;
+	planted.shares = NULL;
 }
 
 const char *plant_name(enum plant_kind kind)
@@ -40,7 +43,8 @@ const char *plant_name(enum plant_kind kind)
 		"every third successful send completes after the next",
 		"the first work request to be flushed is flushed after the second",
 		"the last partial word of a message is not placed",
-		"an ATOMIC WRITE that comes again is carried out again"};
+		"an ATOMIC WRITE that comes again is carried out again",
+		"every third shared receive completes as of another queue pair"};
 
 	return kind < PLANT_COUNT ? names[kind] : "?";
 }
@@ -112,6 +116,35 @@ void __wrap_uroce_qp_complete(struct uroce_core *core, struct uroce_qp *qp, stru
 	} else {
 		__real_uroce_qp_complete(core, qp, cq, cqe);
 	}
+}
+
+/* ---- of another ---- */
+
+void __real_uroce_qp_complete_recv(
+	struct uroce_core *core, struct uroce_qp *qp, const struct uroce_cqe *result);
+void __wrap_uroce_qp_complete_recv(
+	struct uroce_core *core, struct uroce_qp *qp, const struct uroce_cqe *result);
+
+/* Whose number the receive completes with: now and then, the one's that took the receive before. */
+static uint32_t number_of(const struct uroce_qp *qp)
+{
+	const struct uroce_qp *before = planted.shares;
+
+	planted.shares = qp;
+	if (before && before->srq == qp->srq && ++planted.completions % MISTAKE_EVERY == 0)
+		return before->qpn;
+	return qp->qpn;
+}
+
+void __wrap_uroce_qp_complete_recv(
+	struct uroce_core *core, struct uroce_qp *qp, const struct uroce_cqe *result)
+{
+	const uint32_t qpn = qp->qpn;
+
+	if (planted.kind == PLANT_SHARED && qp->srq)
+		qp->qpn = number_of(qp);
+	__real_uroce_qp_complete_recv(core, qp, result);
+	qp->qpn = qpn;
 }
 
 /* ---- short ---- */

@@ -5,6 +5,10 @@
  * message, at any alignment, with a gap around it. Some operations go back to a place: WRITEs over
  * an earlier WRITE, READs of what was written, and SENDs of what was READ, with the fences that
  * these need; so a request that is carried out late, twice or too early shows.
+ *
+ * Some worlds have ATOMIC WRITEs and FLUSHes, some have shared receive queues. Both are drawn from
+ * bits of their own, so that the other worlds are the same as without them. A shared receive is of
+ * one size for all, and no message to it is longer: which takes it, the run decides.
  */
 #include "world.h"
 
@@ -20,6 +24,9 @@ enum {
 	MEM_MAX = 1 << 19,
 	GAP_BYTES = 8,
 	GRH_BYTES = 40,
+	SHARED_MESSAGE_MAX = 4096,
+	SHARED_BYTES = SHARED_MESSAGE_MAX + GRH_BYTES,
+	SPARES_MAX = 4,
 	UC_MTUS_MAX = 3, /* length of a message */
 	PPM_PERCENT = 10000,
 	OPS_TOTAL = 96,
@@ -44,6 +51,7 @@ struct draft {
 	uint64_t random;
 	uint64_t more; /* for what only some worlds have, so that others stay as they are */
 	bool has_a19;
+	bool is_shared;			/* the far end takes shared receives */
 	uint32_t used[WORLD_NODES_MAX]; /* up to where */
 	uint32_t to;			/* the other end's node */
 	uint32_t mtu;
@@ -61,6 +69,13 @@ uint32_t world_random(uint64_t *state, uint32_t n)
 uint32_t world_qpn(uint32_t direction)
 {
 	return FIRST_QPN + direction;
+}
+
+bool world_is_shared(const struct world *w, uint32_t direction)
+{
+	const struct world_direction *far = &w->directions[direction ^ 1];
+
+	return w->qps[far->node][far->qp].shares_recvs;
 }
 
 void world_clear_words(uint8_t *mem)
@@ -236,9 +251,37 @@ static bool draw_write(struct draft *d, struct world_op *op)
 	return op->op.remote != 0;
 }
 
+/*
+ * A receive on the shared queue, with room for any message. There must be enough, or reliable
+ * connections would wait for ever for what others took: a message of an unreliable one that comes
+ * twice takes two.
+ */
+static bool add_shared(struct draft *d, uint32_t node)
+{
+	struct world_shared *shared = &d->w->shared[node];
+	struct model_recv *recv = &shared->recvs[shared->num];
+
+	*recv = (struct model_recv){
+		.id = shared->num, .at = take_place(d, node, SHARED_BYTES), .bytes = SHARED_BYTES};
+	shared->num += recv->at != 0;
+	return recv->at != 0;
+}
+
+static bool draw_shared(struct draft *d)
+{
+	bool twice = d->service != MODEL_RC && d->w->net.duplicate_ppm > 0;
+
+	return add_shared(d, d->to) && (!twice || add_shared(d, d->to));
+}
+
 static bool draw_send(struct draft *d, struct world_op *op)
 {
 	draw_source(d, op);
+	if (d->is_shared) {
+		if (op->op.bytes > SHARED_MESSAGE_MAX)
+			op->op.bytes = SHARED_MESSAGE_MAX;
+		return true;
+	}
 	op->recv.bytes = recv_len(d, op->op.bytes);
 	op->recv.at = take_place(d, d->to, op->recv.bytes);
 	return op->recv.at != 0;
@@ -355,6 +398,8 @@ static bool draw_op(struct draft *d, uint32_t direction)
 	if (!draw_bytes(d, direction, op))
 		return false;
 	op->receives = op->op.kind <= MODEL_SEND_IMM || op->op.kind == MODEL_WRITE_IMM;
+	if (op->receives && d->is_shared && !draw_shared(d))
+		return false;
 	dir->num++;
 	/* A FLUSH of nothing looks at its key all the same, and has no segments. */
 	if (op->op.kind == MODEL_FLUSH)
@@ -458,6 +503,35 @@ static void set_service(const struct draft *d, struct node_qp_conf *conf)
 		conf->caps.max_recv_wr = 64;
 }
 
+/* Its completions must fit, however many of the shared receives it takes. */
+static void set_shared(struct draft *d, const struct node_conf *node, struct node_qp_conf *conf)
+{
+	conf->shares_recvs = node->srq_wr > 0 && draw_more(d, 3) > 0;
+	if (conf->shares_recvs)
+		conf->caps.max_recv_wr = 2 * WORLD_OPS_MAX;
+}
+
+/* In some worlds most nodes have a shared queue: one that holds all, or a few receives at a time.
+ */
+static void draw_shared_queues(struct draft *d)
+{
+	if (draw_more(d, 3) > 0)
+		return;
+	for (uint32_t i = 0; i < d->w->num_nodes; i++)
+		if (draw_more(d, 4) > 0)
+			d->w->nodes[i].srq_wr =
+				draw_more(d, 2) ? WORLD_SHARED_MAX : 1 + draw_more(d, 16);
+}
+
+/* Receives that no message takes. */
+static void draw_spares(struct draft *d)
+{
+	for (uint32_t i = 0; i < d->w->num_nodes; i++)
+		if (d->w->nodes[i].srq_wr > 0)
+			for (uint32_t n = draw_more(d, SPARES_MAX); n > 0 && add_shared(d, i); n--)
+				;
+}
+
 static struct node_qp_conf *qp_of(struct world *w, uint32_t direction)
 {
 	const struct world_direction *dir = &w->directions[direction];
@@ -474,6 +548,7 @@ static void draw_requests(struct draft *d, uint32_t direction)
 	if (num > OPS_TOTAL / w->num_conns)
 		num = OPS_TOTAL / w->num_conns;
 	d->to = w->directions[direction ^ 1].node;
+	d->is_shared = world_is_shared(w, direction);
 	d->written.num = d->answered.num = 0;
 	memset(d->words, 0, sizeof(d->words));
 	while (dir->num < num && draw_op(d, direction))
@@ -502,6 +577,7 @@ static void draw_conn(struct draft *d, uint32_t conn)
 		draw_qp(d, confs[end]);
 		w->directions[2 * conn + end].service = d->service;
 		set_service(d, confs[end]);
+		set_shared(d, &w->nodes[w->directions[2 * conn + end].node], confs[end]);
 	}
 	for (uint32_t end = 0; end < 2; end++) {
 		confs[end]->rq_psn = confs[1 - end]->sq_psn;
@@ -569,8 +645,10 @@ void world_draw(struct world *w, const struct world_part *part)
 	draw_faults(&d);
 	draw_ports(&d);
 	draw_pauses(&d);
+	draw_shared_queues(&d);
 	for (uint32_t i = 0; i < w->num_conns; i++)
 		draw_conn(&d, i);
+	draw_spares(&d);
 	lay_out_cqs(&d);
 	for (uint32_t i = 0; i < w->num_nodes; i++)
 		if (d.used[i] > w->mem_bytes)
