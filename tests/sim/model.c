@@ -78,6 +78,26 @@ static bool is_there(const struct model *m, uint32_t node, uint32_t at, const ui
 	return true;
 }
 
+/* What a FLUSH promises: all that came before it into what it names is in memory. */
+static bool is_flushed(
+	const struct model *m, const struct direction *d, uint32_t index, model_memory_t memory)
+{
+	const struct model_op *flush = &d->steps[index].op;
+
+	for (uint32_t i = 0; i < index; i++) {
+		const struct model_op *op = &d->steps[i].op;
+
+		for (uint32_t at = 0; is_write(op->kind) && at < op->bytes; at++) {
+			uint32_t to = op->remote + at;
+
+			if ((flush->everywhere || to - flush->remote < flush->bytes) &&
+				!is_there(m, d->conf.to, to, d->steps[i].data + at, 1, memory))
+				return false;
+		}
+	}
+	return true;
+}
+
 static bool check_send_success(struct model *m, struct direction *d,
 	const struct model_completion *c, model_memory_t memory)
 {
@@ -105,6 +125,10 @@ static bool check_send_success(struct model *m, struct direction *d,
 	if (is_answered(step->op.kind) &&
 		!is_there(m, d->conf.from, step->op.local, step->data, step->op.bytes, memory))
 		return model_complain(m, "%u: %" PRIu64 " completed, but its answer is not there",
+			c->direction, c->id);
+	if (step->op.kind == MODEL_FLUSH && !is_flushed(m, d, d->done, memory))
+		return model_complain(m,
+			"%u: %" PRIu64 " completed, but what came before is not in memory",
 			c->direction, c->id);
 	d->done++;
 	return true;
@@ -157,7 +181,7 @@ uint32_t model_receiving_step(const struct direction *d, uint32_t rank)
 static uint32_t find_recv(const struct recv_queue *q, uint64_t id)
 {
 	for (uint32_t i = q->shared ? 0 : q->polled; i < q->posted; i++) {
-		if (q->recvs[i].recv.id == id && !q->recvs[i].completed && !q->recvs[i].flushed)
+		if (q->recvs[i].recv.id == id && !is_over(&q->recvs[i]))
 			return i;
 		if (!q->shared)
 			break;
@@ -220,6 +244,14 @@ static bool match_reliable(struct model *m, const struct direction *d,
 		model_complain(m, "%u: receive %" PRIu64 " %s", c->direction, c->id, wrong);
 }
 
+/* What a broken message held of a queue of its own waits for the next message instead. */
+static bool may_end_so(
+	const struct direction *d, const struct recv_queue *q, enum model_status status)
+{
+	return status == MODEL_SUCCESS || status == MODEL_FLUSHED ||
+		(status == MODEL_BROKEN_OFF && q->shared && d->conf.service == MODEL_UC);
+}
+
 static bool check_recv(struct model *m, struct direction *d, const struct model_completion *c,
 	model_memory_t memory)
 {
@@ -229,11 +261,13 @@ static bool check_recv(struct model *m, struct direction *d, const struct model_
 	if (at == MODEL_NONE)
 		return model_complain(
 			m, "%u: receive %" PRIu64 " completed out of turn", c->direction, c->id);
-	if (c->status != MODEL_SUCCESS && c->status != MODEL_FLUSHED)
+	if (!may_end_so(d, q, c->status))
 		return model_complain(m, "%u: receive %" PRIu64 " completed with status %d",
 			c->direction, c->id, c->status);
 	q->recvs[at].flushed = c->status == MODEL_FLUSHED;
+	q->recvs[at].broken_off = c->status == MODEL_BROKEN_OFF;
 	q->recvs[at].completed = c->status == MODEL_SUCCESS;
+	q->recvs[at].by = c->direction;
 	if (!q->shared) {
 		if (c->status == MODEL_SUCCESS && at > 0 && q->recvs[at - 1].flushed)
 			return model_complain(m, "%u: receive %" PRIu64 " completed after a flush",
@@ -242,7 +276,7 @@ static bool check_recv(struct model *m, struct direction *d, const struct model_
 	}
 	d->recv_of = model_grow(d->recv_of, (d->num_recv_of + 1) * sizeof(d->recv_of[0]));
 	d->recv_of[d->num_recv_of++] = at;
-	if (c->status == MODEL_FLUSHED)
+	if (c->status != MODEL_SUCCESS)
 		return true;
 	if (d->conf.service == MODEL_RC ? !match_reliable(m, d, &q->recvs[at].recv, c, memory)
 					: !match_unreliable(m, d, &q->recvs[at], c, memory))

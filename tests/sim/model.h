@@ -12,6 +12,7 @@
  * one after the other, and memory must be exactly that; where retries ran out, a prefix of them,
  * and of the operation in progress each byte old or new. Of unreliable messages any may be
  * missing, but each completed receive is one whole message, in order where the link keeps order.
+ * Which message takes which receive of a shared queue, the run says, and nothing else does.
  */
 #ifndef UROCE_TESTS_MODEL_H
 #define UROCE_TESTS_MODEL_H
@@ -32,14 +33,17 @@ enum model_kind {
 	MODEL_WRITE_IMM,
 	MODEL_READ,
 	MODEL_CAS,
-	MODEL_FADD
+	MODEL_FADD,
+	MODEL_ATOMIC_WRITE,
+	MODEL_FLUSH
 };
 
 enum model_status {
 	MODEL_SUCCESS,
 	MODEL_RETRIES_OUT,
 	MODEL_FLUSHED,
-	MODEL_OTHER_ERROR
+	MODEL_OTHER_ERROR,
+	MODEL_BROKEN_OFF /* a receive of a shared queue: the rest of its message did not come */
 };
 
 /* What a completion says that it completes. */
@@ -49,6 +53,8 @@ enum model_what {
 	MODEL_IS_READ,
 	MODEL_IS_CAS,
 	MODEL_IS_FADD,
+	MODEL_IS_ATOMIC_WRITE,
+	MODEL_IS_FLUSH,
 	MODEL_IS_RECV,
 	MODEL_IS_RECV_OF_WRITE
 };
@@ -58,11 +64,13 @@ struct model_op {
 	enum model_kind kind;
 	uint64_t id;
 	uint32_t bytes;
-	uint32_t local;	 /* what is sent; where the answer of a READ or atomic goes */
-	uint32_t remote; /* WRITE: to; READ: from; atomic: the word. A SEND goes to a receive */
+	uint32_t local; /* what is sent; where the answer of a READ or atomic goes */
+	/* WRITE: to; READ: from; atomic: the word; FLUSH: what. A SEND goes to a receive */
+	uint32_t remote;
 	uint32_t imm;
 	bool fence;
 	bool signalled;
+	bool everywhere; /* FLUSH: all memory there, whatever the range */
 	uint64_t compare_add;
 	uint64_t swap;
 };

@@ -101,8 +101,7 @@ static bool is_prefix(const struct model *m, const struct direction *d, uint32_t
 	}
 	if (receives != d->received)
 		return false;
-	/* An atomic is done or not. */
-	if (n < d->posted && !is_atomic(d->steps[n].op.kind))
+	if (n < d->posted && !is_word(d->steps[n].op.kind))
 		open = far_effect(m, d, n);
 	for (uint32_t i = 0; i < d->posted; i++) {
 		struct effect e = far_effect(m, d, i);
@@ -114,20 +113,50 @@ static bool is_prefix(const struct model *m, const struct direction *d, uint32_t
 	return true;
 }
 
+static bool is_possible(
+	const struct model *m, const struct direction *d, uint32_t n, const uint8_t *mem)
+{
+	uint8_t *scratch = model_grow(NULL, m->mem_bytes);
+	bool possible = is_prefix(m, d, n, scratch, mem);
+
+	free(scratch);
+	return possible;
+}
+
 /* How many operations were carried out: all, or where it broke as memory shows. */
 static uint32_t carried_out(const struct model *m, const struct direction *d, const uint8_t *mem)
 {
-	uint8_t *scratch;
 	uint32_t n;
 
 	if (!d->broken)
 		return d->posted;
-	scratch = model_grow(NULL, m->mem_bytes);
 	for (n = d->done; n <= d->posted; n++)
-		if (is_prefix(m, d, n, scratch, mem))
+		if (is_possible(m, d, n, mem))
 			break;
-	free(scratch);
 	return n <= d->posted ? n : MODEL_NONE;
+}
+
+/*
+ * A message that was on its way when retries ran out may have begun to fill a receive; which one of
+ * a shared queue, nobody has said.
+ */
+static void leave_begun(
+	const struct model *m, const struct direction *d, struct ending *end, model_memory_t memory)
+{
+	const struct recv_queue *q = &m->queues[d->conf.recv_queue];
+	uint32_t at = model_receiving_step(d, d->received);
+	const struct step *step = at == MODEL_NONE ? NULL : &d->steps[at];
+
+	if (!q->shared || !step || !is_send(step->op.kind) || recv_of_rank(m, d, d->received) ||
+		!is_possible(m, d, at, memory[d->conf.to]))
+		return;
+	for (uint32_t r = 0; r < q->posted; r++) {
+		const struct model_recv *recv = &q->recvs[r].recv;
+		uint32_t bytes = step->op.bytes < recv->bytes ? step->op.bytes : recv->bytes;
+
+		if (!is_over(&q->recvs[r]))
+			leave_open(end, (struct effect){d->conf.to, recv->at, bytes, step->data});
+	}
 }
 
 static bool end_reliable(
@@ -147,16 +176,35 @@ static bool end_reliable(
 		apply(end->expected[d->conf.to], far_effect(m, d, i));
 	for (uint32_t i = 0; i < answered; i++)
 		apply(end->expected[d->conf.from], near_effect(d, i));
-	if (n < d->posted && !is_atomic(d->steps[n].op.kind))
+	if (n < d->posted && !is_word(d->steps[n].op.kind))
 		leave_open(end, far_effect(m, d, n));
 	if (answered < d->posted)
 		leave_open(end, near_effect(d, answered));
+	if (d->broken)
+		leave_begun(m, d, end, memory);
 	return true;
 }
 
-/* Any message may have come, or a part of it, into any receive; those that completed are there. */
-static void end_unreliable(struct model *m, const struct direction *d, struct ending *end)
+/*
+ * Whether a message that was not whole may lie in a receive. One of a shared queue is used once,
+ * by whoever says so in the end.
+ */
+static bool may_hold_part(const struct recv_queue *q, uint32_t number, uint32_t r)
 {
+	const struct recv *recv = &q->recvs[r];
+
+	return !q->shared || !is_over(recv) || (!recv->completed && recv->by == number);
+}
+
+static bool may_hold_header(const struct recv_queue *q, uint32_t number, uint32_t r)
+{
+	return !q->shared || (q->recvs[r].completed && q->recvs[r].by == number);
+}
+
+/* Any message may have come, or a part of it, into any receive; those that completed are there. */
+static void end_unreliable(struct model *m, uint32_t number, struct ending *end)
+{
+	const struct direction *d = &m->directions[number];
 	const struct recv_queue *q = &m->queues[d->conf.recv_queue];
 	uint32_t grh = d->conf.service == MODEL_UD ? MODEL_GRH_BYTES : 0;
 
@@ -169,16 +217,22 @@ static void end_unreliable(struct model *m, const struct direction *d, struct en
 		for (uint32_t r = 0; is_send(step->op.kind) && r < q->posted; r++) {
 			uint32_t room = q->recvs[r].recv.bytes;
 
+			if (!may_hold_part(q, number, r))
+				continue;
 			room = room > grh ? room - grh : 0;
 			e.at = q->recvs[r].recv.at + grh;
 			e.bytes = step->op.bytes < room ? step->op.bytes : room;
 			leave_open(end, e);
 		}
 	}
-	for (uint32_t r = 0; r < q->posted; r++)
-		leave_open(end,
-			(struct effect){d->conf.to, q->recvs[r].recv.at,
-				grh < q->recvs[r].recv.bytes ? grh : q->recvs[r].recv.bytes, NULL});
+	for (uint32_t r = 0; grh > 0 && r < q->posted; r++) {
+		const struct model_recv *recv = &q->recvs[r].recv;
+
+		if (may_hold_header(q, number, r))
+			leave_open(end,
+				(struct effect){d->conf.to, recv->at,
+					grh < recv->bytes ? grh : recv->bytes, NULL});
+	}
 	for (uint32_t i = 0; i < d->num_recv_of; i++) {
 		const struct recv *recv = &q->recvs[d->recv_of[i]];
 		const struct step *step = recv->completed ? &d->steps[recv->step] : NULL;
@@ -231,6 +285,9 @@ static bool check_completions(struct model *m, uint32_t number)
 	if (ended > 0 && !reverse->broken)
 		return model_complain(
 			m, "%u: receives were flushed, but nothing had ended", number);
+	if (q->shared && ended > 1)
+		return model_complain(
+			m, "%u: %u receives were flushed, but it held one at most", number, ended);
 	if (reverse->broken && !q->shared && q->polled != q->posted)
 		return model_complain(m,
 			"%u: %u receives were posted, but %u completed and flushed", number,
@@ -269,7 +326,7 @@ bool model_check_end(struct model *m, model_memory_t memory)
 		if (good && m->directions[i].conf.service == MODEL_RC)
 			good = end_reliable(m, i, &end, memory);
 		else if (good)
-			end_unreliable(m, &m->directions[i], &end);
+			end_unreliable(m, i, &end);
 	}
 	good = good && check_memory(m, &end, memory);
 	free_maps(m, end.expected);

@@ -187,12 +187,28 @@ static bool use_far(struct model *m, const struct direction *d, uint16_t far, ui
 	return op->kind == MODEL_READ || claim(m, d->conf.to, op->remote, op->bytes, far);
 }
 
+/* What an operation moves, at both ends. */
+static bool use_both(
+	struct model *m, const struct direction *d, uint32_t direction, const struct model_op *op)
+{
+	uint16_t near = owner_near(direction), far = owner_far(direction);
+	uint32_t number = d->num + 1;
+
+	return is_inside(m, op->local, op->bytes) &&
+		(is_send(op->kind) || is_inside(m, op->remote, op->bytes)) &&
+		(is_answered(op->kind) ? use_near(m, d, near, number, op->local, op->bytes)
+				       : use_source(m, d, near, op->local, op->bytes)) &&
+		(is_send(op->kind) || use_far(m, d, far, number, op));
+}
+
 /* Carries the operation out on ideal memory. */
 static void imagine(struct model *m, const struct direction *d, struct step *step)
 {
 	uint8_t *near = ideal_of(m, d->conf.from), *far = ideal_of(m, d->conf.to);
 	const struct model_op *op = &step->op;
 
+	if (op->kind == MODEL_FLUSH)
+		return;
 	step->data = model_grow(NULL, op->bytes ? op->bytes : 1);
 	if (is_atomic(op->kind)) {
 		uint64_t word;
@@ -220,19 +236,17 @@ bool model_add_op(struct model *m, uint32_t direction, const struct model_op *op
 {
 	struct direction *d = &m->directions[direction];
 	uint32_t number = d->num + 1;
-	uint16_t near = owner_near(direction), far = owner_far(direction);
 	bool good;
 
 	if (op->fence)
 		d->last_fence = number;
-	good = is_inside(m, op->local, op->bytes) &&
-		(is_send(op->kind) || is_inside(m, op->remote, op->bytes)) &&
-		(is_answered(op->kind) ? use_near(m, d, near, number, op->local, op->bytes)
-				       : use_source(m, d, near, op->local, op->bytes)) &&
-		(is_send(op->kind) || use_far(m, d, far, number, op));
-	if (is_atomic(op->kind) && op->bytes != 8)
+	if (op->kind == MODEL_FLUSH)
+		good = op->everywhere || is_inside(m, op->remote, op->bytes);
+	else
+		good = use_both(m, d, direction, op);
+	if (is_word(op->kind) && op->bytes != 8)
 		good = model_complain(m, "plan: an atomic of %u bytes", op->bytes);
-	if (is_answered(op->kind) && d->conf.service != MODEL_RC)
+	if (is_reliable_only(op->kind) && d->conf.service != MODEL_RC)
 		good = model_complain(m, "plan: an operation with an answer on a service without");
 	if (!good)
 		return false;

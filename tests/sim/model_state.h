@@ -44,6 +44,8 @@ struct recv {
 	struct model_recv recv;
 	bool completed;
 	bool flushed;
+	bool broken_off;
+	uint32_t by;   /* the direction that said so, of these three */
 	uint32_t step; /* of its direction, if completed and unreliable */
 };
 
@@ -79,6 +81,11 @@ struct model {
 	char wrong[200];
 };
 
+static inline bool is_over(const struct recv *recv)
+{
+	return recv->completed || recv->flushed || recv->broken_off;
+}
+
 /* Memory, or the end. */
 void *model_grow(void *p, size_t bytes);
 
@@ -107,7 +114,18 @@ static inline bool is_send(enum model_kind kind)
 
 static inline bool is_write(enum model_kind kind)
 {
-	return kind == MODEL_WRITE || kind == MODEL_WRITE_IMM;
+	return kind == MODEL_WRITE || kind == MODEL_WRITE_IMM || kind == MODEL_ATOMIC_WRITE;
+}
+
+/* Eight bytes at once: it is done or not. */
+static inline bool is_word(enum model_kind kind)
+{
+	return is_atomic(kind) || kind == MODEL_ATOMIC_WRITE;
+}
+
+static inline bool is_reliable_only(enum model_kind kind)
+{
+	return is_answered(kind) || kind == MODEL_ATOMIC_WRITE || kind == MODEL_FLUSH;
 }
 
 static inline bool takes_recv(enum model_kind kind)
@@ -135,6 +153,10 @@ static inline enum model_what what_of(enum model_kind kind)
 		return MODEL_IS_CAS;
 	case MODEL_FADD:
 		return MODEL_IS_FADD;
+	case MODEL_ATOMIC_WRITE:
+		return MODEL_IS_ATOMIC_WRITE;
+	case MODEL_FLUSH:
+		return MODEL_IS_FLUSH;
 	}
 	return MODEL_IS_SEND;
 }

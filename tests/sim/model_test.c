@@ -3,115 +3,14 @@
  * The model against runs made up by hand: what is right is accepted, and each way of being wrong
  * is seen.
  *
- * Two nodes, a connection, a few operations with memory of their own; a case plays the run itself,
- * spoils one thing, and expects the verdict to name it.
+ * A case plays the run itself, spoils one thing, and expects the verdict to name it.
  */
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cunit_run.h"
-#include "model.h"
-
-enum {
-	MEM = 1024,
-	LEN = 32,
-	RECVS = 4,
-	RECV_AT = 512, /* receives of the second node, 64 bytes apart */
-	RECV_BYTES = 48,
-};
-
-struct run {
-	struct model *m;
-	uint32_t queues[2];
-	uint32_t there, back; /* directions */
-	uint8_t mem[2][MEM];
-	const uint8_t *both[2];
-};
-
-static struct run *begin_with(const struct model_direction *conf)
-{
-	struct run *r = calloc(1, sizeof(*r));
-	struct model_direction there = *conf, back = *conf;
-
-	if (!r)
-		abort();
-	r->m = model_create(2, MEM);
-	for (uint32_t node = 0; node < 2; node++) {
-		for (uint32_t i = 0; i < MEM; i++)
-			r->mem[node][i] = (uint8_t)(i * 7 + node * 3 + 1);
-		memset(r->mem[node], 0, 16);
-		memcpy(model_memory(r->m, node), r->mem[node], MEM);
-		r->both[node] = r->mem[node];
-		r->queues[node] = model_add_recv_queue(r->m, node, false);
-	}
-	there.from = 0;
-	there.to = 1;
-	there.recv_queue = r->queues[1];
-	there.reverse = 1;
-	back.from = 1;
-	back.to = 0;
-	back.recv_queue = r->queues[0];
-	back.reverse = 0;
-	r->there = model_add_direction(r->m, &there);
-	r->back = model_add_direction(r->m, &back);
-	for (uint32_t i = 0; i < RECVS; i++) {
-		struct model_recv recv = {100 + i, RECV_AT + 64 * i, RECV_BYTES};
-
-		CU_ASSERT_TRUE(model_add_recv(r->m, r->queues[1], &recv));
-		model_recv_posted(r->m, r->queues[1]);
-	}
-	return r;
-}
-
-static struct run *begin(void)
-{
-	return begin_with(&(struct model_direction){.service = MODEL_RC, .signal_all = true});
-}
-
-static void end(struct run *r)
-{
-	model_destroy(r->m);
-	free(r);
-}
-
-/* Operation `id`: from 64 + 32 id of the first node to 256 + 32 id of the second. */
-static struct model_op op_of(enum model_kind kind, uint32_t id)
-{
-	struct model_op op = {.kind = kind,
-		.id = id,
-		.bytes = LEN,
-		.local = 64 + LEN * id,
-		.remote = 256 + LEN * id,
-		.imm = 1000 + id,
-		.signalled = true};
-
-	if (kind == MODEL_CAS || kind == MODEL_FADD) {
-		op.bytes = 8;
-		op.remote = 0;
-		op.compare_add = kind == MODEL_FADD ? 5 : 0;
-		op.swap = 77;
-	}
-	return op;
-}
-
-static void post(struct run *r, const struct model_op *op)
-{
-	CU_ASSERT_TRUE(model_add_op(r->m, r->there, op));
-	model_posted(r->m, r->there);
-}
-
-static void post_kind(struct run *r, enum model_kind kind, uint32_t id)
-{
-	struct model_op op = op_of(kind, id);
-
-	post(r, &op);
-}
-
-static void move(struct run *r, uint32_t to, uint32_t to_at, uint32_t from_at, uint32_t bytes)
-{
-	memcpy(r->mem[to] + to_at, r->mem[1 - to] + from_at, bytes);
-}
+#include "model_run.h"
 
 static bool sent_as(struct run *r, uint32_t id, enum model_what what, enum model_status status)
 {
@@ -119,7 +18,10 @@ static bool sent_as(struct run *r, uint32_t id, enum model_what what, enum model
 		.id = id,
 		.status = status,
 		.what = what,
-		.bytes = what == MODEL_IS_FADD || what == MODEL_IS_CAS ? 8 : LEN};
+		.bytes = what == MODEL_IS_FADD || what == MODEL_IS_CAS ||
+				what == MODEL_IS_ATOMIC_WRITE
+			? 8
+			: LEN};
 
 	return model_completed(r->m, &c, r->both);
 }
@@ -142,21 +44,12 @@ static bool received_as(struct run *r, uint32_t nth, enum model_what what, uint3
 	return model_completed(r->m, &c, r->both);
 }
 
-static bool says(const struct run *r, const char *words)
-{
-	bool found = strstr(model_wrong(r->m), words) != NULL;
-
-	if (!found)
-		printf("  \"%s\" does not say \"%s\"\n", model_wrong(r->m), words);
-	return found;
-}
-
 /* One operation of every kind, each done as it should be. */
 static void play_all(struct run *r)
 {
 	uint64_t word = 77;
 
-	for (uint32_t kind = MODEL_SEND; kind <= MODEL_FADD; kind++)
+	for (uint32_t kind = MODEL_SEND; kind <= MODEL_FLUSH; kind++)
 		post_kind(r, (enum model_kind)kind, kind);
 	move(r, 1, RECV_AT, 64, LEN);
 	move(r, 1, RECV_AT + 64, 64 + LEN, LEN);
@@ -167,14 +60,16 @@ static void play_all(struct run *r)
 	memcpy(r->mem[0] + 64 + 6 * LEN, &word, 8); /* and the FADD what it had put there */
 	word += 5;
 	memcpy(r->mem[1], &word, 8);
+	move(r, 1, 256 + 7 * LEN, 64 + 7 * LEN, 8);
 }
 
 static void complete_all(struct run *r)
 {
 	static const enum model_what whats[] = {MODEL_IS_SEND, MODEL_IS_SEND, MODEL_IS_WRITE,
-		MODEL_IS_WRITE, MODEL_IS_READ, MODEL_IS_CAS, MODEL_IS_FADD};
+		MODEL_IS_WRITE, MODEL_IS_READ, MODEL_IS_CAS, MODEL_IS_FADD, MODEL_IS_ATOMIC_WRITE,
+		MODEL_IS_FLUSH};
 
-	for (uint32_t i = 0; i < 7; i++)
+	for (uint32_t i = 0; i < 9; i++)
 		CU_ASSERT_TRUE(sent(r, i, whats[i]));
 	CU_ASSERT_TRUE(received_as(r, 0, MODEL_IS_RECV, 0));
 	CU_ASSERT_TRUE(received_as(r, 1, MODEL_IS_RECV, 1001));
@@ -301,6 +196,60 @@ static void unsignalled_operations_complete_with_the_next(void)
 	end(r);
 }
 
+static void a_flush_is_a_promise(void)
+{
+	/* The range is what the WRITE wrote, or one byte of it, or another, or all there is. */
+	static const struct {
+		uint32_t remote, bytes;
+		bool everywhere, promises;
+	} flushes[] = {{256, LEN, false, true}, {256 + LEN - 1, 1, false, true},
+		{256 + LEN, LEN, false, false}, {256, 0, false, false}, {0, 0, true, true}};
+
+	for (uint32_t i = 0; i < sizeof(flushes) / sizeof(flushes[0]); i++) {
+		for (uint32_t is_there = 0; is_there < 2; is_there++) {
+			struct run *r = begin();
+			struct model_op op = op_of(MODEL_FLUSH, 1);
+			struct model_completion c = {
+				.direction = r->there, .id = 1, .what = MODEL_IS_FLUSH};
+
+			op.remote = flushes[i].remote;
+			op.bytes = c.bytes = flushes[i].bytes;
+			op.everywhere = flushes[i].everywhere;
+			post_kind(r, MODEL_WRITE, 0);
+			post(r, &op);
+			move(r, 1, 256, 64, is_there ? LEN : LEN - 1);
+			CU_ASSERT_TRUE(sent(r, 0, MODEL_IS_WRITE));
+			CU_ASSERT_EQUAL(model_completed(r->m, &c, r->both),
+				is_there || !flushes[i].promises);
+			CU_ASSERT_TRUE(is_there || !flushes[i].promises ||
+				says(r, "what came before is not in memory"));
+			end(r);
+		}
+	}
+}
+
+/* A word that is written and then added to: written again it would be as before. */
+static void a_word_is_written_once(void)
+{
+	for (uint32_t again = 0; again < 2; again++) {
+		struct run *r = begin();
+		struct model_op op = op_of(MODEL_ATOMIC_WRITE, 0);
+		uint64_t word;
+
+		op.remote = 0;
+		post(r, &op);
+		post_kind(r, MODEL_FADD, 1);
+		CU_ASSERT_TRUE(sent(r, 0, MODEL_IS_ATOMIC_WRITE));
+		memcpy(&word, r->mem[0] + 64, 8);
+		memcpy(r->mem[0] + 64 + LEN, &word, 8);
+		CU_ASSERT_TRUE(sent(r, 1, MODEL_IS_FADD));
+		word += again ? 0 : 5;
+		memcpy(r->mem[1], &word, 8);
+		CU_ASSERT_EQUAL(model_check_end(r->m, r->both), !again);
+		end(r);
+	}
+}
+
 /* ---- retries ran out ---- */
 
 /* Three WRITEs and a FADD; the first is done, the second ran out of retries. */
@@ -371,7 +320,14 @@ static void what_is_no_prefix_is_seen(void)
 	flush_all(r);
 	CU_ASSERT_FALSE(model_check_end(r->m, r->both));
 	end(r);
-	/* Half an atomic. */
+	/* Half an atomic, of either kind. */
+	r = begin();
+	post_kind(r, MODEL_ATOMIC_WRITE, 0);
+	CU_ASSERT_TRUE(sent_as(r, 0, MODEL_IS_ATOMIC_WRITE, MODEL_RETRIES_OUT));
+	move(r, 1, 256, 64, 4);
+	CU_ASSERT_FALSE(model_check_end(r->m, r->both));
+	CU_ASSERT_TRUE(says(r, "no prefix"));
+	end(r);
 	r = begin_broken();
 	move(r, 1, 256 + LEN, 64 + LEN, 2 * LEN);
 	r->mem[1][0] = 4;
@@ -549,6 +505,15 @@ static void a_plan_has_one_outcome(void)
 	expect_plan(false, ops, 1);
 	ops[0].remote = MEM - LEN + 1;
 	expect_plan(false, ops, 1);
+	ops[0] = op_of(MODEL_FLUSH, 0);
+	ops[0].remote = MEM - LEN + 1;
+	expect_plan(false, ops, 1);
+	ops[0].everywhere = true;
+	expect_plan(true, ops, 1);
+	/* A word is eight bytes. */
+	ops[0] = op_of(MODEL_ATOMIC_WRITE, 0);
+	ops[0].bytes = 7;
+	expect_plan(false, ops, 1);
 }
 
 int main(void)
@@ -560,6 +525,8 @@ int main(void)
 		{"completions say what happened", completions_say_what_happened},
 		{"unsignalled operations complete with the next that is signalled",
 			unsignalled_operations_complete_with_the_next},
+		{"a FLUSH promises that what came before it is there", a_flush_is_a_promise},
+		{"an ATOMIC WRITE is carried out once", a_word_is_written_once},
 		{"where retries ran out memory may be any prefix", a_prefix_is_enough},
 		{"and nothing that is no prefix", what_is_no_prefix_is_seen},
 		{"after the end everything is flushed in order", the_end_is_in_order_too},

@@ -10,8 +10,9 @@
 enum {
 	PD = 7,
 	FIRST_IP = 0xc0000201, /* 192.0.2.1 */
+	SRQ_SGE = 1,
 	RIGHTS = UROCE_ACCESS_LOCAL_WRITE | UROCE_ACCESS_REMOTE_WRITE | UROCE_ACCESS_REMOTE_READ |
-		UROCE_ACCESS_REMOTE_ATOMIC,
+		UROCE_ACCESS_REMOTE_ATOMIC | UROCE_ACCESS_FLUSH_GLOBAL,
 };
 
 struct node_qp_conf node_qp_defaults(uint32_t peer_node, uint32_t peer_qp)
@@ -80,7 +81,8 @@ static void init_qp(struct node *node, struct node_qp *qp, const struct node_qp_
 		.pd = PD,
 		.signal_all = conf->signal_all,
 		.send_cq = node->cqs[conf->send_cq],
-		.recv_cq = node->cqs[conf->recv_cq]};
+		.recv_cq = node->cqs[conf->recv_cq],
+		.srq = conf->shares_recvs ? node->srq : NULL};
 
 	qp->conf = *conf;
 	MUST(uroce_qp_caps_check(&conf->caps) == 0);
@@ -105,6 +107,10 @@ void node_init(struct node *node, uint32_t number, const struct node_conf *conf)
 		node->cqs[i] = must_allocate(uroce_cq_bytes(conf->cqes, 1));
 		uroce_cq_init(node->cqs[i], conf->cqes, 1);
 	}
+	if (conf->srq_wr) {
+		node->srq = must_allocate(uroce_srq_bytes(conf->srq_wr, SRQ_SGE));
+		uroce_srq_init(node->srq, conf->srq_wr, SRQ_SGE);
+	}
 	node->qps = must_allocate(sizeof(node->qps[0]) * (conf->num_qps + 1));
 	for (uint32_t i = 0; i < conf->num_qps; i++)
 		init_qp(node, &node->qps[i], &conf->qps[i]);
@@ -121,6 +127,7 @@ void node_fini(struct node *node)
 	for (uint32_t i = 0; i < node->num_cqs; i++)
 		free(node->cqs[i]);
 	free(node->cqs);
+	free(node->srq);
 	free(node->qps);
 	free(node->qp_slots);
 	free(node->timers);
@@ -199,6 +206,13 @@ bool node_post_recv(struct node *node, uint32_t qp, uint64_t wr_id, size_t offse
 	struct endpoint_to to = to_qp(node, qp);
 
 	return endpoint_post_recv_to(&to, wr_id, offset, bytes);
+}
+
+bool node_post_shared_recv(struct node *node, uint64_t wr_id, size_t offset, uint32_t bytes)
+{
+	const struct uroce_seg seg = {(uintptr_t)(node->mem + offset), bytes, node->key};
+
+	return uroce_srq_post(node->srq, wr_id, &seg, bytes ? 1 : 0);
 }
 
 uint32_t node_poll(struct node *node, uint32_t cq, struct uroce_cqe *cqes, uint32_t n)

@@ -37,6 +37,7 @@ struct node_qp_conf {
 	uint32_t send_cq; /* index in this node */
 	uint32_t recv_cq;
 	bool signal_all;
+	bool shares_recvs;
 };
 
 struct node_conf {
@@ -45,6 +46,7 @@ struct node_conf {
 	uint32_t cqes; /* of each */
 	uint32_t num_qps;
 	const struct node_qp_conf *qps; /* copied */
+	uint32_t srq_wr;		/* receives of the shared queue; 0: there is none */
 };
 
 struct node_qp {
@@ -69,6 +71,7 @@ struct node {
 	struct uroce_trace_event trace[NODE_TRACE];
 	uint32_t num_cqs;
 	struct uroce_cq **cqs;
+	struct uroce_srq *srq; /* or NULL */
 	uint32_t num_qps;
 	struct node_qp *qps;
 	size_t mem_bytes;
@@ -89,6 +92,8 @@ void node_connect(struct node *node, uint32_t qp, const struct node *peer, uint6
 /* Posts and rings; false when the queue is full. A datagram goes to the peer. */
 bool node_post_send(struct node *node, uint32_t qp, const struct endpoint_wr *wr);
 bool node_post_recv(struct node *node, uint32_t qp, uint64_t wr_id, size_t offset, uint32_t bytes);
+/* To the shared queue. */
+bool node_post_shared_recv(struct node *node, uint64_t wr_id, size_t offset, uint32_t bytes);
 uint32_t node_poll(struct node *node, uint32_t cq, struct uroce_cqe *cqes, uint32_t n);
 
 /* The queue pair of this node that has the number; UINT32_MAX: none. */

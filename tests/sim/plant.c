@@ -14,6 +14,7 @@
 
 enum {
 	SWAP_EVERY = 3,
+	MISTAKE_EVERY = 3,
 	WORD_BYTES = 8
 };
 
@@ -24,6 +25,7 @@ static struct {
 	struct uroce_qp *held_qp;
 	struct uroce_cq *held_cq;
 	struct uroce_cqe held;
+	const struct uroce_qp *shares; /* a queue pair that took a shared receive */
 } planted;
 
 void plant(enum plant_kind kind)
@@ -31,6 +33,7 @@ void plant(enum plant_kind kind)
 	planted.kind = kind;
 	planted.completions = 0;
 	planted.holds = false;
+	planted.shares = NULL;
 }
 
 const char *plant_name(enum plant_kind kind)
@@ -39,7 +42,9 @@ const char *plant_name(enum plant_kind kind)
 		"a SEND or atomic that comes again is carried out again",
 		"every third successful send completes after the next",
 		"the first work request to be flushed is flushed after the second",
-		"the last partial word of a message is not placed"};
+		"the last partial word of a message is not placed",
+		"an ATOMIC WRITE that comes again is carried out again",
+		"every third shared receive completes as of another queue pair"};
 
 	return kind < PLANT_COUNT ? names[kind] : "?";
 }
@@ -57,14 +62,20 @@ static bool is_whole_send_or_atomic(const struct uroce_pkt *pkt)
 		(pkt->op->kind == UROCE_OP_SEND && pkt->op->first && pkt->op->last);
 }
 
+static bool is_twice(const struct uroce_pkt *pkt)
+{
+	if (planted.kind == PLANT_WORD)
+		return pkt->op->kind == UROCE_OP_ATOMIC_WRITE;
+	return planted.kind == PLANT_TWICE && is_whole_send_or_atomic(pkt);
+}
+
 enum uroce_drop __wrap_uroce_resp_rx(
 	struct uroce_core *core, struct uroce_qp *qp, const struct uroce_pkt *pkt, uint64_t now_ns)
 {
 	const uint32_t epsn = qp->resp.epsn, msn = qp->resp.msn;
 	enum uroce_drop drop;
 
-	if (planted.kind != PLANT_TWICE || !uroce_psn_before(pkt->psn, epsn) ||
-		qp->resp.in_message || !is_whole_send_or_atomic(pkt))
+	if (!is_twice(pkt) || !uroce_psn_before(pkt->psn, epsn) || qp->resp.in_message)
 		return __real_uroce_resp_rx(core, qp, pkt, now_ns);
 	qp->resp.epsn = pkt->psn;
 	drop = __real_uroce_resp_rx(core, qp, pkt, now_ns);
@@ -105,6 +116,35 @@ void __wrap_uroce_qp_complete(struct uroce_core *core, struct uroce_qp *qp, stru
 	} else {
 		__real_uroce_qp_complete(core, qp, cq, cqe);
 	}
+}
+
+/* ---- of another ---- */
+
+void __real_uroce_qp_complete_recv(
+	struct uroce_core *core, struct uroce_qp *qp, const struct uroce_cqe *result);
+void __wrap_uroce_qp_complete_recv(
+	struct uroce_core *core, struct uroce_qp *qp, const struct uroce_cqe *result);
+
+/* Whose number the receive completes with: now and then, the one's that took the receive before. */
+static uint32_t number_of(const struct uroce_qp *qp)
+{
+	const struct uroce_qp *before = planted.shares;
+
+	planted.shares = qp;
+	if (before && before->srq == qp->srq && ++planted.completions % MISTAKE_EVERY == 0)
+		return before->qpn;
+	return qp->qpn;
+}
+
+void __wrap_uroce_qp_complete_recv(
+	struct uroce_core *core, struct uroce_qp *qp, const struct uroce_cqe *result)
+{
+	const uint32_t qpn = qp->qpn;
+
+	if (planted.kind == PLANT_SHARED && qp->srq)
+		qp->qpn = number_of(qp);
+	__real_uroce_qp_complete_recv(core, qp, result);
+	qp->qpn = qpn;
 }
 
 /* ---- short ---- */

@@ -11,10 +11,12 @@
 
 enum plant_kind {
 	PLANT_NONE,
-	PLANT_TWICE, /* a SEND or atomic that comes again is carried out again */
-	PLANT_SWAP,  /* every third successful send completes after the next */
-	PLANT_FLUSH, /* the first work request to be flushed is flushed after the second */
-	PLANT_SHORT, /* the last partial word of a message is not placed */
+	PLANT_TWICE,  /* a SEND or atomic that comes again is carried out again */
+	PLANT_SWAP,   /* every third successful send completes after the next */
+	PLANT_FLUSH,  /* the first work request to be flushed is flushed after the second */
+	PLANT_SHORT,  /* the last partial word of a message is not placed */
+	PLANT_WORD,   /* an ATOMIC WRITE that comes again is carried out again */
+	PLANT_SHARED, /* every third shared receive completes as of another queue pair */
 	PLANT_COUNT
 };
 

@@ -13,8 +13,10 @@
 #include <string.h>
 
 #include "plant.h"
+#include "wire.h"
 
-#define LIMIT_NS 3600000000000ull
+/* Worlds end within seconds of their time; what has not by then goes round in circles. */
+#define LIMIT_NS 120000000000ull
 
 enum {
 	TRIES = 8, /* of a request, at the defaults of a node's queue pairs */
@@ -31,6 +33,9 @@ struct soak {
 	uint32_t posted[WORLD_DIRECTIONS_MAX];
 	uint32_t recvs_posted[WORLD_DIRECTIONS_MAX]; /* operations passed, receiving or not */
 	uint32_t received[WORLD_DIRECTIONS_MAX];     /* receives completed with success */
+	uint32_t recv_queues[WORLD_DIRECTIONS_MAX];  /* numbers in the model */
+	uint32_t shared_queues[WORLD_NODES_MAX];
+	uint32_t shared_posted[WORLD_NODES_MAX];
 	uint64_t random;
 	bool no_plan;
 	char wrong[256];
@@ -71,19 +76,38 @@ static void plan_direction(struct soak *s, uint32_t direction)
 		.may_reorder = s->world.net.reorder_ppm > 0 || s->world.net.duplicate_ppm > 0,
 		.from = dir->node,
 		.to = to,
-		.recv_queue = model_add_recv_queue(s->model, to, false),
+		.recv_queue = world_is_shared(&s->world, direction)
+			? s->shared_queues[to]
+			: model_add_recv_queue(s->model, to, false),
 		.reverse = direction ^ 1,
 		.signal_all = qp->signal_all};
 	bool good = true;
 
 	model_add_direction(s->model, &conf);
+	s->recv_queues[direction] = conf.recv_queue;
 	for (uint32_t i = 0; i < dir->num; i++) {
 		const struct world_op *op = &dir->ops[i];
 
-		if (op->receives)
+		if (op->receives && !world_is_shared(&s->world, direction))
 			good &= model_add_recv(s->model, conf.recv_queue, &op->recv);
 		good &= model_add_op(s->model, direction, &op->op);
 	}
+	if (!good) {
+		s->no_plan = true;
+		complain_of_model(s);
+	}
+}
+
+static void plan_shared(struct soak *s, uint32_t node)
+{
+	const struct world_shared *shared = &s->world.shared[node];
+	bool good = true;
+
+	if (s->world.nodes[node].srq_wr == 0)
+		return;
+	s->shared_queues[node] = model_add_recv_queue(s->model, node, true);
+	for (uint32_t i = 0; i < shared->num; i++)
+		good &= model_add_recv(s->model, s->shared_queues[node], &shared->recvs[i]);
 	if (!good) {
 		s->no_plan = true;
 		complain_of_model(s);
@@ -113,6 +137,8 @@ static void begin(struct soak *s)
 		memcpy(model_memory(s->model, i), mem, w->mem_bytes);
 		s->memory[i] = mem;
 	}
+	for (uint32_t i = 0; i < w->num_nodes; i++)
+		plan_shared(s, i);
 	for (uint32_t i = 0; i < s->num_directions; i++)
 		plan_direction(s, i);
 }
@@ -141,8 +167,19 @@ static enum uroce_wr_opcode opcode_of(enum model_kind kind)
 		return UROCE_WR_ATOMIC_CMP_AND_SWP;
 	case MODEL_FADD:
 		return UROCE_WR_ATOMIC_FETCH_AND_ADD;
+	case MODEL_ATOMIC_WRITE:
+		return UROCE_WR_ATOMIC_WRITE;
+	case MODEL_FLUSH:
+		return UROCE_WR_FLUSH;
 	}
 	return UROCE_WR_SEND;
+}
+
+static uint32_t feth_of(const struct model_op *op)
+{
+	uint32_t level = op->everywhere ? UROCE_FLUSH_MR : UROCE_FLUSH_RANGE;
+
+	return UROCE_FLUSH_GLOBAL | level << UROCE_FETH_LEVEL_SHIFT;
 }
 
 static bool post_send(struct soak *s, uint32_t direction)
@@ -165,6 +202,10 @@ static bool post_send(struct soak *s, uint32_t direction)
 	wr.flags = (op->op.fence ? UROCE_SEND_FENCE : 0) |
 		(op->op.signalled ? UROCE_SEND_SIGNALED : 0) |
 		(op->is_inline ? UROCE_SEND_INLINE : 0);
+	if (op->op.kind == MODEL_FLUSH) {
+		wr.bytes = op->op.bytes;
+		wr.imm = feth_of(&op->op);
+	}
 	for (uint32_t i = 0; i < op->num_segs; i++) {
 		wr.segs[i].offset = op->segs[i].offset;
 		wr.segs[i].bytes = op->segs[i].bytes;
@@ -176,7 +217,7 @@ static bool post_send(struct soak *s, uint32_t direction)
 	return true;
 }
 
-/* The next receive for a direction, at its far end. */
+/* The next receive for a direction, at its far end, if that has its own. */
 static bool post_recv(struct soak *s, uint32_t direction)
 {
 	const struct world_direction *dir = &s->world.directions[direction];
@@ -186,19 +227,46 @@ static bool post_recv(struct soak *s, uint32_t direction)
 
 	while (*at < dir->num && !dir->ops[*at].receives)
 		++*at;
-	if (*at == dir->num)
+	if (*at == dir->num || world_is_shared(&s->world, direction))
 		return false;
 	recv = &dir->ops[*at].recv;
 	if (!node_post_recv(&s->net.nodes[far->node], far->qp, recv->id, recv->at, recv->bytes))
 		return false;
 	++*at;
-	model_recv_posted(s->model, direction);
+	model_recv_posted(s->model, s->recv_queues[direction]);
 	return true;
+}
+
+static bool post_shared(struct soak *s, uint32_t node)
+{
+	const struct world_shared *shared = &s->world.shared[node];
+	uint32_t *at = &s->shared_posted[node];
+	const struct model_recv *recv = &shared->recvs[*at];
+
+	if (*at == shared->num ||
+		!node_post_shared_recv(&s->net.nodes[node], recv->id, recv->at, recv->bytes))
+		return false;
+	++*at;
+	model_recv_posted(s->model, s->shared_queues[node]);
+	return true;
+}
+
+static void post_some_shared(struct soak *s)
+{
+	for (uint32_t i = 0; i < s->world.num_nodes; i++) {
+		if (s->shared_posted[i] == s->world.shared[i].num)
+			continue;
+		while (!s->world.late_receives && post_shared(s, i))
+			;
+		if (world_random(&s->random, 6) == 0)
+			post_shared(s, i);
+	}
 }
 
 /* Posts a random part of what is left. */
 static void post_some(struct soak *s)
 {
+	post_some_shared(s);
 	for (uint32_t i = 0; i < s->num_directions; i++) {
 		if (is_broken(s, i))
 			continue;
@@ -217,6 +285,8 @@ static bool post_more(struct soak *s)
 {
 	bool posted = false;
 
+	for (uint32_t i = 0; i < s->world.num_nodes; i++)
+		posted |= post_shared(s, i);
 	for (uint32_t i = 0; i < s->num_directions; i++) {
 		if (is_broken(s, i))
 			continue;
@@ -235,8 +305,9 @@ static bool is_all_posted(const struct soak *s)
 			continue;
 		if (s->posted[i] < dir->num)
 			return false;
+		/* Of shared receives some may be left over. */
 		for (uint32_t op = s->recvs_posted[i]; op < dir->num; op++)
-			if (dir->ops[op].receives)
+			if (dir->ops[op].receives && !world_is_shared(&s->world, i))
 				return false;
 	}
 	return true;
@@ -253,6 +324,8 @@ static enum model_status status_of(uint32_t status)
 		return MODEL_RETRIES_OUT;
 	case UROCE_STATUS_WR_FLUSH_ERR:
 		return MODEL_FLUSHED;
+	case UROCE_STATUS_REM_INV_REQ_ERR:
+		return MODEL_BROKEN_OFF;
 	default:
 		return MODEL_OTHER_ERROR;
 	}
@@ -269,6 +342,10 @@ static enum model_what what_of(uint32_t opcode)
 		return MODEL_IS_CAS;
 	case UROCE_WC_FETCH_ADD:
 		return MODEL_IS_FADD;
+	case UROCE_WC_ATOMIC_WRITE:
+		return MODEL_IS_ATOMIC_WRITE;
+	case UROCE_WC_FLUSH:
+		return MODEL_IS_FLUSH;
 	case UROCE_WC_RECV:
 		return MODEL_IS_RECV;
 	case UROCE_WC_RECV_RDMA_WITH_IMM:
@@ -314,6 +391,8 @@ static bool take_completion(struct soak *s, const struct uroce_cqe *cqe)
 		count_excuses(s, c.direction) < TRIES)
 		return complain(s, "%u: retries ran out after fewer faults than tries: %u",
 			c.direction, (uint32_t)count_excuses(s, c.direction));
+	if (c.status == MODEL_BROKEN_OFF && net_faults(&s->net, world_qpn(c.direction ^ 1)) == 0)
+		return complain(s, "%u: a message was broken off without a fault", c.direction);
 	s->received[c.direction] += c.recv && c.status == MODEL_SUCCESS;
 	return model_completed(s->model, &c, s->memory) || complain_of_model(s);
 }
@@ -332,6 +411,15 @@ static bool poll_all(struct soak *s)
 
 /* ---- the end ---- */
 
+/* Whether receives for a direction may have run out for a time. */
+static bool is_scarce(const struct soak *s, uint32_t direction)
+{
+	uint32_t to = s->world.directions[direction ^ 1].node;
+
+	return world_is_shared(&s->world, direction) &&
+		s->world.nodes[to].srq_wr < s->world.shared[to].num;
+}
+
 /* The model lets unreliable messages be missing; where nothing befell them they must not be. */
 static bool check_arrived(struct soak *s, uint32_t direction)
 {
@@ -339,7 +427,7 @@ static bool check_arrived(struct soak *s, uint32_t direction)
 	uint32_t sent = 0;
 
 	if (dir->service == MODEL_RC || s->world.late_receives || s->world.net.num_pauses > 0 ||
-		net_faults(&s->net, world_qpn(direction ^ 1)) > 0)
+		is_scarce(s, direction) || net_faults(&s->net, world_qpn(direction ^ 1)) > 0)
 		return true;
 	for (uint32_t i = 0; i < dir->num; i++)
 		sent += dir->ops[i].receives;
@@ -382,7 +470,7 @@ static bool run(struct soak *s)
 		bool moving;
 
 		if (s->net.now_ns > LIMIT_NS)
-			return complain(s, "did not end in an hour");
+			return complain(s, "did not end in two minutes");
 		post_some(s);
 		moving = net_step(&s->net, UINT64_MAX - 1);
 		if (!poll_all(s))

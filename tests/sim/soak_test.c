@@ -120,6 +120,16 @@ static void the_last_partial_word(void)
 	is_found(PLANT_SHORT, 1, 0);
 }
 
+static void words_written_twice(void)
+{
+	is_found(PLANT_WORD, 2, 1);
+}
+
+static void shared_receives_of_another(void)
+{
+	is_found(PLANT_SHARED, 5, 0);
+}
+
 static void texts_are_worlds(void)
 {
 	static char text[WORLD_TEXT_BYTES], again_text[WORLD_TEXT_BYTES];
@@ -174,6 +184,11 @@ int main(void)
 			completions_out_of_order},
 		{"planted: flushes out of order are found and made small", flushes_out_of_order},
 		{"planted: a partial word lost is found and made small", the_last_partial_word},
+		{"planted: an ATOMIC WRITE that is done twice is found and made small",
+			words_written_twice},
+		{"planted: a shared receive that completes as of another queue pair is found and "
+		 "made small",
+			shared_receives_of_another},
 		{"the text of a world is that world", texts_are_worlds},
 		{"what is no text of a world is refused", what_is_no_text_is_refused},
 	};

@@ -5,6 +5,10 @@
  * message, at any alignment, with a gap around it. Some operations go back to a place: WRITEs over
  * an earlier WRITE, READs of what was written, and SENDs of what was READ, with the fences that
  * these need; so a request that is carried out late, twice or too early shows.
+ *
+ * Some worlds have ATOMIC WRITEs and FLUSHes, some have shared receive queues. Both are drawn from
+ * bits of their own, so that the other worlds are the same as without them. A shared receive is of
+ * one size for all, and no message to it is longer: which takes it, the run decides.
  */
 #include "world.h"
 
@@ -14,11 +18,15 @@ enum {
 	LEN_MAX = 20000,
 	SRC_BYTES = 24576,
 	WORDS = 4, /* of each direction */
+	WORD_BYTES = 8,
 	WORDS_AT = SRC_BYTES,
 	PLACES_AT = WORDS_AT + WORLD_DIRECTIONS_MAX * WORDS * 8,
 	MEM_MAX = 1 << 19,
 	GAP_BYTES = 8,
 	GRH_BYTES = 40,
+	SHARED_MESSAGE_MAX = 4096,
+	SHARED_BYTES = SHARED_MESSAGE_MAX + GRH_BYTES,
+	SPARES_MAX = 4,
 	UC_MTUS_MAX = 3, /* length of a message */
 	PPM_PERCENT = 10000,
 	OPS_TOTAL = 96,
@@ -41,6 +49,9 @@ struct places {
 struct draft {
 	struct world *w;
 	uint64_t random;
+	uint64_t more; /* for what only some worlds have, so that others stay as they are */
+	bool has_a19;
+	bool is_shared;			/* the far end takes shared receives */
 	uint32_t used[WORLD_NODES_MAX]; /* up to where */
 	uint32_t to;			/* the other end's node */
 	uint32_t mtu;
@@ -60,6 +71,13 @@ uint32_t world_qpn(uint32_t direction)
 	return FIRST_QPN + direction;
 }
 
+bool world_is_shared(const struct world *w, uint32_t direction)
+{
+	const struct world_direction *far = &w->directions[direction ^ 1];
+
+	return w->qps[far->node][far->qp].shares_recvs;
+}
+
 void world_clear_words(uint8_t *mem)
 {
 	memset(mem + WORDS_AT, 0, PLACES_AT - WORDS_AT);
@@ -68,6 +86,11 @@ void world_clear_words(uint8_t *mem)
 static uint32_t draw(struct draft *d, uint32_t n)
 {
 	return world_random(&d->random, n);
+}
+
+static uint32_t draw_more(struct draft *d, uint32_t n)
+{
+	return world_random(&d->more, n);
 }
 
 struct world_part world_whole(uint64_t seed, uint32_t num_nodes)
@@ -228,51 +251,159 @@ static bool draw_write(struct draft *d, struct world_op *op)
 	return op->op.remote != 0;
 }
 
+/*
+ * A receive on the shared queue, with room for any message. There must be enough, or reliable
+ * connections would wait for ever for what others took: a message of an unreliable one that comes
+ * twice takes two.
+ */
+static bool add_shared(struct draft *d, uint32_t node)
+{
+	struct world_shared *shared = &d->w->shared[node];
+	struct model_recv *recv = &shared->recvs[shared->num];
+
+	*recv = (struct model_recv){
+		.id = shared->num, .at = take_place(d, node, SHARED_BYTES), .bytes = SHARED_BYTES};
+	shared->num += recv->at != 0;
+	return recv->at != 0;
+}
+
+static bool draw_shared(struct draft *d)
+{
+	bool twice = d->service != MODEL_RC && d->w->net.duplicate_ppm > 0;
+
+	return add_shared(d, d->to) && (!twice || add_shared(d, d->to));
+}
+
 static bool draw_send(struct draft *d, struct world_op *op)
 {
 	draw_source(d, op);
+	if (d->is_shared) {
+		if (op->op.bytes > SHARED_MESSAGE_MAX)
+			op->op.bytes = SHARED_MESSAGE_MAX;
+		return true;
+	}
 	op->recv.bytes = recv_len(d, op->op.bytes);
 	op->recv.at = take_place(d, d->to, op->recv.bytes);
 	return op->recv.at != 0;
 }
 
-static bool draw_op(struct draft *d, uint32_t direction)
+static uint32_t word_up(uint32_t at)
+{
+	return (at + WORD_BYTES - 1) & ~(uint32_t)(WORD_BYTES - 1);
+}
+
+/* Where eight bytes go: a word for atomics, a part of what a WRITE wrote, or a place. */
+static bool draw_word_place(struct draft *d, uint32_t direction, struct world_op *op)
+{
+	uint32_t at;
+
+	if (draw_more(d, 2)) {
+		op->op.remote = WORDS_AT + WORD_BYTES * (WORDS * direction + draw_more(d, WORDS));
+		return true;
+	}
+	for (uint32_t i = 0; i < d->written.num; i++) {
+		struct place *place = &d->written.list[draw_more(d, d->written.num)];
+
+		at = word_up(place->at + draw_more(d, place->bytes));
+		if (at + WORD_BYTES > place->at + place->bytes)
+			continue;
+		op->op.remote = at;
+		op->op.fence |= place->was_read;
+		return true;
+	}
+	at = take_place(d, d->to, 2 * WORD_BYTES - 1);
+	op->op.remote = word_up(at);
+	remember(d, &d->written, op->op.remote, WORD_BYTES);
+	return at != 0;
+}
+
+static bool draw_atomic_write(struct draft *d, uint32_t direction, struct world_op *op)
+{
+	struct place *answer = d->answered.num && draw_more(d, 3) == 0
+		? &d->answered.list[draw_more(d, d->answered.num)]
+		: NULL;
+
+	op->op.bytes = WORD_BYTES;
+	if (answer && answer->bytes >= WORD_BYTES) {
+		op->op.local = answer->at + draw_more(d, answer->bytes - WORD_BYTES + 1);
+		op->op.fence = true;
+	} else {
+		op->op.local = draw_more(d, SRC_BYTES - WORD_BYTES);
+		op->is_inline = draw_more(d, 3) == 0;
+	}
+	return draw_word_place(d, direction, op);
+}
+
+/* All, what was written once, or a range that begins there or anywhere. */
+static bool draw_flush(struct draft *d, struct world_op *op)
+{
+	const struct place *place =
+		d->written.num ? &d->written.list[draw_more(d, d->written.num)] : NULL;
+
+	op->op.everywhere = draw_more(d, 3) == 0;
+	op->op.remote = place ? place->at : draw_more(d, d->used[d->to]);
+	op->op.bytes = place && draw_more(d, 2) ? place->bytes
+						: draw_more(d, d->used[d->to] - op->op.remote);
+	return true;
+}
+
+static enum model_kind draw_kind(struct draft *d)
 {
 	static const enum model_kind kinds[] = {MODEL_WRITE, MODEL_WRITE_IMM, MODEL_SEND,
 		MODEL_SEND_IMM, MODEL_READ, MODEL_READ, MODEL_FADD, MODEL_CAS};
 	/* The first four are UC's too, two of them UD's. */
 	const uint32_t first = d->service == MODEL_UD ? 2 : 0;
 	const uint32_t num = d->service == MODEL_RC ? 8 : d->service == MODEL_UC ? 4 : 2;
+	enum model_kind kind = kinds[first + draw(d, num)];
+
+	if (d->has_a19 && d->service == MODEL_RC && draw_more(d, 3) == 0)
+		return draw_more(d, 3) ? MODEL_ATOMIC_WRITE : MODEL_FLUSH;
+	return kind;
+}
+
+/* The rest of an operation that has its kind; false: there is no memory left for it. */
+static bool draw_bytes(struct draft *d, uint32_t direction, struct world_op *op)
+{
+	switch (op->op.kind) {
+	case MODEL_SEND:
+	case MODEL_SEND_IMM:
+		return draw_send(d, op);
+	case MODEL_WRITE:
+	case MODEL_WRITE_IMM:
+		return draw_write(d, op);
+	case MODEL_READ:
+		return draw_read(d, direction, op);
+	case MODEL_CAS:
+	case MODEL_FADD:
+		return draw_atomic(d, direction, op);
+	case MODEL_ATOMIC_WRITE:
+		return draw_atomic_write(d, direction, op);
+	case MODEL_FLUSH:
+		return draw_flush(d, op);
+	}
+	return false;
+}
+
+static bool draw_op(struct draft *d, uint32_t direction)
+{
 	struct world_direction *dir = &d->w->directions[direction];
 	struct world_op *op = &dir->ops[dir->num];
-	bool good = false;
 
-	*op = (struct world_op){.op = {.kind = kinds[first + draw(d, num)],
+	*op = (struct world_op){.op = {.kind = draw_kind(d),
 					.id = dir->num,
 					.imm = draw(d, 1u << 30),
 					.fence = draw(d, 8) == 0,
 					.signalled = draw(d, 3) == 0}};
 	op->recv.id = dir->num;
-	switch (op->op.kind) {
-	case MODEL_SEND:
-	case MODEL_SEND_IMM:
-		good = draw_send(d, op);
-		break;
-	case MODEL_WRITE:
-	case MODEL_WRITE_IMM:
-		good = draw_write(d, op);
-		break;
-	case MODEL_READ:
-		good = draw_read(d, direction, op);
-		break;
-	case MODEL_CAS:
-	case MODEL_FADD:
-		good = draw_atomic(d, direction, op);
-		break;
-	}
-	if (!good)
+	if (!draw_bytes(d, direction, op))
 		return false;
 	op->receives = op->op.kind <= MODEL_SEND_IMM || op->op.kind == MODEL_WRITE_IMM;
+	if (op->receives && d->is_shared && !draw_shared(d))
+		return false;
+	dir->num++;
+	/* A FLUSH of nothing looks at its key all the same, and has no segments. */
+	if (op->op.kind == MODEL_FLUSH)
+		return true;
 	op->bad_key = op->op.bytes == 0 && draw(d, 2);
 	if (op->is_inline) {
 		op->num_segs = 1;
@@ -281,7 +412,6 @@ static bool draw_op(struct draft *d, uint32_t direction)
 	} else {
 		cut(d, op);
 	}
-	dir->num++;
 	return true;
 }
 
@@ -373,6 +503,35 @@ static void set_service(const struct draft *d, struct node_qp_conf *conf)
 		conf->caps.max_recv_wr = 64;
 }
 
+/* Its completions must fit, however many of the shared receives it takes. */
+static void set_shared(struct draft *d, const struct node_conf *node, struct node_qp_conf *conf)
+{
+	conf->shares_recvs = node->srq_wr > 0 && draw_more(d, 3) > 0;
+	if (conf->shares_recvs)
+		conf->caps.max_recv_wr = 2 * WORLD_OPS_MAX;
+}
+
+/* In some worlds most nodes have a shared queue: one that holds all, or a few receives at a time.
+ */
+static void draw_shared_queues(struct draft *d)
+{
+	if (draw_more(d, 3) > 0)
+		return;
+	for (uint32_t i = 0; i < d->w->num_nodes; i++)
+		if (draw_more(d, 4) > 0)
+			d->w->nodes[i].srq_wr =
+				draw_more(d, 2) ? WORLD_SHARED_MAX : 1 + draw_more(d, 16);
+}
+
+/* Receives that no message takes. */
+static void draw_spares(struct draft *d)
+{
+	for (uint32_t i = 0; i < d->w->num_nodes; i++)
+		if (d->w->nodes[i].srq_wr > 0)
+			for (uint32_t n = draw_more(d, SPARES_MAX); n > 0 && add_shared(d, i); n--)
+				;
+}
+
 static struct node_qp_conf *qp_of(struct world *w, uint32_t direction)
 {
 	const struct world_direction *dir = &w->directions[direction];
@@ -389,6 +548,7 @@ static void draw_requests(struct draft *d, uint32_t direction)
 	if (num > OPS_TOTAL / w->num_conns)
 		num = OPS_TOTAL / w->num_conns;
 	d->to = w->directions[direction ^ 1].node;
+	d->is_shared = world_is_shared(w, direction);
 	d->written.num = d->answered.num = 0;
 	memset(d->words, 0, sizeof(d->words));
 	while (dir->num < num && draw_op(d, direction))
@@ -417,6 +577,7 @@ static void draw_conn(struct draft *d, uint32_t conn)
 		draw_qp(d, confs[end]);
 		w->directions[2 * conn + end].service = d->service;
 		set_service(d, confs[end]);
+		set_shared(d, &w->nodes[w->directions[2 * conn + end].node], confs[end]);
 	}
 	for (uint32_t end = 0; end < 2; end++) {
 		confs[end]->rq_psn = confs[1 - end]->sq_psn;
@@ -470,9 +631,10 @@ static void leave_out(struct world *w, const struct world_part *part)
 
 void world_draw(struct world *w, const struct world_part *part)
 {
-	struct draft d = {.w = w, .random = part->seed * 77777};
+	struct draft d = {.w = w, .random = part->seed * 77777, .more = ~(part->seed * 77777)};
 
 	memset(w, 0, sizeof(*w));
+	d.has_a19 = draw_more(&d, 3) == 0;
 	w->num_nodes = 2 + draw(&d, WORLD_NODES_MAX - 1);
 	if (part->num_nodes)
 		w->num_nodes = part->num_nodes;
@@ -483,8 +645,10 @@ void world_draw(struct world *w, const struct world_part *part)
 	draw_faults(&d);
 	draw_ports(&d);
 	draw_pauses(&d);
+	draw_shared_queues(&d);
 	for (uint32_t i = 0; i < w->num_conns; i++)
 		draw_conn(&d, i);
+	draw_spares(&d);
 	lay_out_cqs(&d);
 	for (uint32_t i = 0; i < w->num_nodes; i++)
 		if (d.used[i] > w->mem_bytes)

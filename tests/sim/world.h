@@ -23,6 +23,7 @@ enum {
 	WORLD_OPS_MAX = 32,
 	WORLD_PAUSES_MAX = 4,
 	WORLD_SEGS_MAX = 16,
+	WORLD_SHARED_MAX = 2 * WORLD_DIRECTIONS_MAX * WORLD_OPS_MAX,
 	WORLD_TEXT_BYTES = 65536,
 };
 
@@ -54,6 +55,12 @@ struct world_op {
 	struct model_recv recv;
 };
 
+/* Receives that queue pairs of a node share: which message takes which is not known before. */
+struct world_shared {
+	uint32_t num;
+	struct model_recv recvs[WORLD_SHARED_MAX];
+};
+
 /* Requests from one end of a connection to the other, 2 * connection + end. */
 struct world_direction {
 	uint32_t node; /* where they come from */
@@ -71,6 +78,7 @@ struct world {
 	bool late_receives;
 	struct net_port_conf ports[WORLD_NODES_MAX];
 	struct node_conf nodes[WORLD_NODES_MAX];
+	struct world_shared shared[WORLD_NODES_MAX];
 	struct node_qp_conf qps[WORLD_NODES_MAX][WORLD_DIRECTIONS_MAX];
 	struct net_pause pauses[WORLD_PAUSES_MAX];
 	struct net_conf net; /* without fates */
@@ -79,6 +87,9 @@ struct world {
 
 /* Draws a world and leaves out what the part does. */
 void world_draw(struct world *w, const struct world_part *part);
+
+/* Whether the far end of a direction takes receives from the shared queue of its node. */
+bool world_is_shared(const struct world *w, uint32_t direction);
 
 /* The number of the queue pair at the near end of a direction. */
 uint32_t world_qpn(uint32_t direction);

@@ -226,13 +226,16 @@ bool world_part_parse(struct world_part *part, const char *text, const char **wr
 static void print_op(uint32_t direction, const struct world_op *op)
 {
 	static const char *const names[] = {"SEND", "SEND with immediate", "WRITE",
-		"WRITE with immediate", "READ", "COMPARE-AND-SWAP", "FETCH-AND-ADD"};
+		"WRITE with immediate", "READ", "COMPARE-AND-SWAP", "FETCH-AND-ADD", "ATOMIC WRITE",
+		"FLUSH"};
 
 	printf("  %u.%" PRIu64 ": %s of %u bytes, local %u", direction, op->op.id,
 		names[op->op.kind], op->op.bytes, op->op.local);
-	if (op->op.kind > MODEL_SEND_IMM)
+	if (op->op.everywhere)
+		printf(", all memory");
+	else if (op->op.kind > MODEL_SEND_IMM)
 		printf(", remote %u", op->op.remote);
-	else
+	else if (op->recv.bytes > 0)
 		printf(", receive at %u", op->recv.at);
 	if (op->num_segs != 1)
 		printf(", %u segments", op->num_segs);
@@ -257,8 +260,24 @@ static void print_direction(const struct world *w, uint32_t direction)
 		world_qpn(direction ^ 1), qp->mtu_bytes, qp->sq_psn, qp->caps.window_pkts,
 		qp->caps.max_send_wr, w->qps[back->node][back->qp].caps.max_recv_wr,
 		qp->attr.max_rd_atomic, qp->attr.timeout, qp->signal_all ? ", all signalled" : "");
+	if (world_is_shared(w, direction))
+		printf("  receives are shared\n");
 	for (uint32_t i = 0; i < dir->num; i++)
 		print_op(direction, &dir->ops[i]);
+}
+
+static void print_shared(const struct world *w, uint32_t node)
+{
+	const struct world_shared *shared = &w->shared[node];
+
+	if (shared->num == 0)
+		return;
+	printf("node %u has %u receives of %u bytes on a shared queue, %u at a time\n", node,
+		shared->num, shared->recvs[0].bytes, w->nodes[node].srq_wr);
+	for (uint32_t i = 0; i < shared->num; i++)
+		printf("%s%" PRIu64 " at %u", i ? ", " : "  ", shared->recvs[i].id,
+			shared->recvs[i].at);
+	printf("\n");
 }
 
 static void print_fate(const struct net_fate *fate)
@@ -278,6 +297,8 @@ void world_print(const struct world *w, const struct world_part *part)
 		w->late_receives ? "late" : "early");
 	for (uint32_t i = 0; i < 2 * w->num_conns; i++)
 		print_direction(w, i);
+	for (uint32_t i = 0; i < w->num_nodes; i++)
+		print_shared(w, i);
 	for (uint32_t i = 0; i < w->net.num_pauses; i++)
 		printf("node %u pauses from %" PRIu64 " to %" PRIu64 " ns\n", w->pauses[i].node,
 			w->pauses[i].from_ns, w->pauses[i].until_ns);
