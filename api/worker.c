@@ -129,6 +129,13 @@ int uroce_worker_init(struct uroce_worker *worker, struct uroce_device *dev, uns
 
 void uroce_worker_fini(struct uroce_worker *worker)
 {
+	struct uroce_request *request = atomic_load(&worker->mailbox), *next;
+
+	/* Given up by who posted them, and not come upon since. */
+	for (; request; request = next) {
+		next = request->next;
+		free(request);
+	}
 	free(worker->timers);
 	free(worker->core_events);
 	free(worker->trace);
