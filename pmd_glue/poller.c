@@ -120,7 +120,7 @@ static uint32_t rx_burst(struct uroce_poller *poller, struct uroce_core *core, u
 	return left;
 }
 
-uint32_t uroce_poller_rx(struct uroce_poller *poller, struct uroce_core *core, uint64_t now_ns,
+static uint32_t rx(struct uroce_poller *poller, struct uroce_core *core, uint64_t now_ns,
 	struct rte_mbuf **mbufs, uint32_t n)
 {
 	uint32_t left = 0;
@@ -135,6 +135,63 @@ uint32_t uroce_poller_rx(struct uroce_poller *poller, struct uroce_core *core, u
 	return left;
 }
 
+/* ---- what goes around ---- */
+
+/* Whether queue pairs of this device may be members of the group that the frame goes to. */
+static bool is_to_own_group(const struct uroce_core *core, const uint8_t *frame)
+{
+	const struct uroce_local *local = &core->conf.local;
+	const uint8_t *ip = frame + UROCE_ETH_BYTES;
+	struct uroce_gid dst = uroce_frame_ip_bytes(frame) == UROCE_IPV6_BYTES
+		? uroce_gid_load(ip + UROCE_IPV6_DST)
+		: uroce_gid_of_ipv4(uroce_load_be32(ip + UROCE_IPV4_DST));
+
+	return uroce_local_find_group(local, dst) < local->num_groups;
+}
+
+/*
+ * A datagram of ours to a group of ours that the wire brings back: the members have theirs already,
+ * by loop_copy.
+ */
+static bool is_echo(
+	const struct uroce_poller *poller, const struct uroce_core *core, struct rte_mbuf *mbuf)
+{
+	const uint8_t *frame = rte_pktmbuf_mtod(mbuf, const uint8_t *);
+	uint16_t type;
+
+	if (rte_pktmbuf_data_len(mbuf) < UROCE_ETH_BYTES + UROCE_IPV6_BYTES ||
+		!(frame[UROCE_ETH_DMAC] & 1) ||
+		memcmp(frame + UROCE_ETH_SMAC, poller->port->mac, sizeof(poller->port->mac)) != 0)
+		return false;
+	type = uroce_load_be16(frame + UROCE_ETH_TYPE);
+	return (type == UROCE_ETHERTYPE_IPV4 || type == UROCE_ETHERTYPE_IPV6) &&
+		is_to_own_group(core, frame);
+}
+
+static uint32_t drop_echoes(struct uroce_poller *poller, const struct uroce_core *core,
+	struct rte_mbuf **mbufs, uint32_t n)
+{
+	uint32_t kept = 0;
+
+	if (core->conf.local.num_groups == 0)
+		return n;
+	for (uint32_t i = 0; i < n; i++) {
+		if (is_echo(poller, core, mbufs[i])) {
+			count(poller, rx_echoes, 1);
+			rte_pktmbuf_free(mbufs[i]);
+		} else {
+			mbufs[kept++] = mbufs[i];
+		}
+	}
+	return kept;
+}
+
+uint32_t uroce_poller_rx(struct uroce_poller *poller, struct uroce_core *core, uint64_t now_ns,
+	struct rte_mbuf **mbufs, uint32_t n)
+{
+	return rx(poller, core, now_ns, mbufs, drop_echoes(poller, core, mbufs, n));
+}
+
 uint32_t uroce_poller_rx_inner(
 	struct uroce_poller *poller, struct uroce_core *core, uint64_t now_ns)
 {
@@ -146,7 +203,7 @@ uint32_t uroce_poller_rx_inner(
 	poller->num_looped = 0;
 	if (n < UROCE_LOOPED_MAX)
 		n += uroce_steer_pop(poller->steer, poller->queue, mbufs + n, UROCE_LOOPED_MAX - n);
-	left = uroce_poller_rx(poller, core, now_ns, mbufs, n);
+	left = rx(poller, core, now_ns, mbufs, n);
 	rte_pktmbuf_free_bulk(mbufs, left);
 	return n;
 }
@@ -170,18 +227,6 @@ static uint32_t provide_spares(struct uroce_poller *poller, uint32_t want)
 static bool is_to_self(const struct uroce_poller *poller, const uint8_t *frame)
 {
 	return memcmp(frame + UROCE_ETH_DMAC, poller->port->mac, sizeof(poller->port->mac)) == 0;
-}
-
-/* Whether queue pairs of this device may be members of the group that the frame goes to. */
-static bool is_to_own_group(const struct uroce_core *core, const uint8_t *frame)
-{
-	const struct uroce_local *local = &core->conf.local;
-	const uint8_t *ip = frame + UROCE_ETH_BYTES;
-	struct uroce_gid dst = uroce_frame_ip_bytes(frame) == UROCE_IPV6_BYTES
-		? uroce_gid_load(ip + UROCE_IPV6_DST)
-		: uroce_gid_of_ipv4(uroce_load_be32(ip + UROCE_IPV4_DST));
-
-	return uroce_local_find_group(local, dst) < local->num_groups;
 }
 
 /* Members on this side of the wire get a copy. */

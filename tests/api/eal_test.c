@@ -7,9 +7,11 @@
 #include <errno.h>
 #include <string.h>
 
+#include <rte_eth_ring.h>
 #include <rte_ethdev.h>
 #include <rte_lcore.h>
 #include <rte_mbuf.h>
+#include <rte_ring.h>
 
 #include "cunit_run.h"
 #include "device.h"
@@ -253,6 +255,37 @@ static void datagrams_to_the_own_port_and_group_need_no_wire(void)
 	close_side(s);
 }
 
+/* A port whose frames come back to it, as from a hub: each member gets one all the same. */
+static void groups_on_a_port_that_hears_itself_get_one(void)
+{
+	struct rte_ring *ring = rte_ring_create("echo", 256, SOCKET_ID_ANY, 0);
+	const struct uroce_ah_conf group = {.dgid = {[10] = 0xff, 0xff, 224, 0, 1, 5}};
+	struct side *s = &sides[0];
+	struct uroce_ah *to_group;
+	struct uroce_qp *a;
+	struct uroce_wc wc;
+	int port_id;
+
+	CU_ASSERT_PTR_NOT_NULL_FATAL(ring);
+	port_id = rte_eth_from_ring(ring);
+	CU_ASSERT_FATAL(port_id >= 0);
+	open_side(s, (struct uroce_device_conf){.port_id = (uint16_t)port_id, .addr = "192.0.2.1"});
+	a = open_datagrams(s);
+	CU_ASSERT_EQUAL_FATAL(uroce_ah_create(s->pd, &group, &to_group), 0);
+	CU_ASSERT_EQUAL(uroce_qp_attach_group(a, group.dgid), 0);
+	post_receive(s, a, 2, 8192);
+	post_receive(s, a, 4, 12288);
+	post_datagram(s, a, to_group, 0xffffff);
+	CU_ASSERT_EQUAL(gather(s, 1), 2);
+	for (int i = 0; i < 100; i++)
+		uroce_worker_poll(uroce_device_worker(s->dev, 0));
+	CU_ASSERT_EQUAL(uroce_cq_poll(s->cq, &wc, 1), 0);
+	CU_ASSERT_EQUAL(uroce_ah_destroy(to_group), 0);
+	CU_ASSERT_EQUAL(uroce_qp_destroy(a), 0);
+	close_side(s);
+	rte_ring_free(ring);
+}
+
 /* The next event, however long it takes; the link is looked at ten times a second. */
 static enum uroce_event_type next_event(struct side *s)
 {
@@ -442,6 +475,8 @@ int main(void)
 			two_queue_pairs_of_one_port_talk_without_the_wire},
 		{"datagrams to the own port and group need no wire",
 			datagrams_to_the_own_port_and_group_need_no_wire},
+		{"groups on a port that hears itself get one",
+			groups_on_a_port_that_hears_itself_get_one},
 		{"a link that goes down and comes up is told", a_link_that_goes_and_comes_is_told},
 		{"a worker polls on its own lcore", a_worker_polls_on_its_own_lcore},
 		{"a host hands in its bursts and gets the rest back in order",
