@@ -237,7 +237,7 @@ static void finish_turn(struct uroce_worker *worker, uint64_t now_ns)
 {
 	if (atomic_load_explicit(&worker->mailbox, memory_order_relaxed))
 		serve_mailbox(worker, now_ns);
-	if (worker->core.events.head != worker->core.events.tail)
+	if (uroce_events_any(&worker->core.events))
 		forward_events(worker);
 	look_at_link(worker, now_ns);
 	atomic_store_explicit(&worker->polled_ns, now_ns, memory_order_relaxed);

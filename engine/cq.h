@@ -42,11 +42,14 @@ enum uroce_cq_arm {
 struct uroce_cq {
 	uint32_t num_rings;
 	uint32_t capacity;
-	uint32_t turn;		   /* poller: the ring to drain next */
-	_Atomic uint32_t armed;	   /* enum uroce_cq_arm */
-	_Atomic uint32_t overrun;  /* a completion was lost */
-	void *owner;		   /* the shell's, for events */
-	struct uroce_ring rings[]; /* by worker */
+	uint32_t turn;		  /* poller: the ring to drain next */
+	_Atomic uint32_t armed;	  /* enum uroce_cq_arm */
+	_Atomic uint32_t overrun; /* a completion was lost */
+	/* In a core's list of queues that fired when there was no room for the event. */
+	atomic_bool waits;
+	struct uroce_cq *waits_next; /* of the core that set `waits` */
+	void *owner;		     /* the shell's, for events */
+	struct uroce_ring rings[];   /* by worker */
 };
 
 /* Bytes for a queue of `capacity` completions fed by num_workers; cache line aligned. */

@@ -13,7 +13,8 @@
 
 #include "status.h"
 
-struct uroce_cq;
+#include "cq.h"
+
 struct uroce_srq;
 
 struct uroce_core_event {
@@ -28,6 +29,7 @@ struct uroce_events {
 	uint32_t mask;
 	uint32_t head;
 	uint32_t tail;
+	struct uroce_cq *waiting; /* queues that fired while the ring was full */
 };
 
 /* False when the ring is full; the caller counts it. */
@@ -39,6 +41,25 @@ static inline bool uroce_events_push(struct uroce_events *events, struct uroce_c
 	return true;
 }
 
+/*
+ * An armed queue fired: somebody may sleep until told, so this is never lost. A queue that waits
+ * already has its event still to come, and with it this one.
+ */
+static inline void uroce_events_push_fired(struct uroce_events *events, struct uroce_cq *cq)
+{
+	const struct uroce_core_event event = {.type = UROCE_EVENT_CQ_FIRED, .cq = cq};
+
+	if (uroce_events_push(events, event) || atomic_exchange(&cq->waits, true))
+		return;
+	cq->waits_next = events->waiting;
+	events->waiting = cq;
+}
+
+static inline bool uroce_events_any(const struct uroce_events *events)
+{
+	return events->head != events->tail || events->waiting;
+}
+
 static inline uint32_t uroce_events_pop(
 	struct uroce_events *events, struct uroce_core_event *out, uint32_t n)
 {
@@ -46,6 +67,14 @@ static inline uint32_t uroce_events_pop(
 
 	while (got < n && events->head != events->tail)
 		out[got++] = events->ring[events->head++ & events->mask];
+	for (; got < n && events->waiting; got++) {
+		struct uroce_cq *cq = events->waiting;
+
+		events->waiting = cq->waits_next;
+		out[got] = (struct uroce_core_event){.type = UROCE_EVENT_CQ_FIRED, .cq = cq};
+		/* Last: from here on it may be in another core's list. */
+		atomic_store(&cq->waits, false);
+	}
 	return got;
 }
 

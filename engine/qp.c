@@ -181,11 +181,6 @@ void uroce_qp_notify(struct uroce_core *core, const struct uroce_qp *qp, enum ur
 	notify(core, (struct uroce_core_event){.type = type, .qpn = qp->qpn});
 }
 
-static void notify_cq(struct uroce_core *core, struct uroce_cq *cq, enum uroce_event_type type)
-{
-	notify(core, (struct uroce_core_event){.type = type, .cq = cq});
-}
-
 void uroce_qp_complete(struct uroce_core *core, struct uroce_qp *qp, struct uroce_cq *cq,
 	const struct uroce_cqe *cqe)
 {
@@ -198,7 +193,8 @@ void uroce_qp_complete(struct uroce_core *core, struct uroce_qp *qp, struct uroc
 		/* C11-39: the queue is broken, and a queue pair that lost a completion too */
 		uroce_count(core, cq_overflows);
 		if (!was_overrun)
-			notify_cq(core, cq, UROCE_EVENT_CQ_ERR);
+			notify(core,
+				(struct uroce_core_event){.type = UROCE_EVENT_CQ_ERR, .cq = cq});
 		if (qp->state != UROCE_QP_ERR)
 			uroce_qp_notify(core, qp, UROCE_EVENT_QP_FATAL);
 		uroce_qp_blame(
@@ -207,7 +203,7 @@ void uroce_qp_complete(struct uroce_core *core, struct uroce_qp *qp, struct uroc
 		return;
 	}
 	if (fire)
-		notify_cq(core, cq, UROCE_EVENT_CQ_FIRED);
+		uroce_events_push_fired(&core->events, cq);
 }
 
 static bool take_shared_recv(struct uroce_core *core, struct uroce_qp *qp)

@@ -263,9 +263,36 @@ static void unread_events(struct drill *d)
 	inject(d, "RDMA_WRITE_ONLY psn +0 ack rkey 0xbad00 len 8");
 	expect(d, "ACKNOWLEDGE psn +0 NAK remote-access-error msn 0");
 	expect_cqe(d, "send 100 WR_FLUSH_ERR");
-	/* The access error came first; the armed queue and the end found no room. */
-	expect_event(d, "QP_ACCESS_ERR; nothing");
-	expect_number(d, d->ep.core.counters.events_lost, 2);
+	/* The access error came first; the end found no room. The armed queue's waits for it. */
+	expect_event(d, "QP_ACCESS_ERR; CQ_FIRED; nothing");
+	expect_number(d, d->ep.core.counters.events_lost, 1);
+}
+
+static void an_armed_queue_waits_for_room(struct drill *d)
+{
+	struct uroce_core_event event = {.type = UROCE_EVENT_COMM_EST, .qpn = d->ep.qp->qpn};
+
+	d->ep.core.events.mask = 0;
+	for (uint32_t i = 0; i < 3; i++)
+		post_recv(d, 200 + i, 0x1000, 64);
+	expect_number(d, uroce_events_push(&d->ep.core.events, event), true);
+	/* Twice before anybody hears of it is once. */
+	for (uint32_t i = 0; i < 2; i++) {
+		expect_number(d, uroce_cq_arm(d->ep.cq, false), false);
+		inject(d, "SEND_ONLY psn +%u ack len 8", i);
+		expect_cqe(d, "recv %u SUCCESS len 8", 200 + i);
+	}
+	expect_number(d, uroce_events_any(&d->ep.core.events), true);
+	expect_event(d, "COMM_EST; CQ_FIRED; nothing");
+	expect_number(d, uroce_events_any(&d->ep.core.events), false);
+	/* And again. */
+	expect_number(d, uroce_events_push(&d->ep.core.events, event), true);
+	expect_number(d, uroce_cq_arm(d->ep.cq, false), false);
+	inject(d, "SEND_ONLY psn +2 ack len 8");
+	expect_event(d, "COMM_EST; CQ_FIRED; nothing");
+	expect_cqe(d, "recv 202 SUCCESS len 8");
+	expect(d, "ACKNOWLEDGE psn +2 ACK msn 3");
+	expect_number(d, d->ep.core.counters.events_lost, 0);
 }
 
 /* ---- the trace ---- */
@@ -387,6 +414,7 @@ int main(void)
 		{"no command does nothing, and an unknown one is refused", other_commands},
 		{"an armed completion queue fires once", armed_queue},
 		{"events that nobody reads are counted", unread_events},
+		{"the event of an armed queue waits for room", an_armed_queue_waits_for_room},
 		{"a core without a trace writes none", no_trace},
 		{"a completion queue's ring moves, with what is in it", resized_queue},
 		{"a limit event that finds no room is counted", lost_limit_event},
