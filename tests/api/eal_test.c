@@ -482,7 +482,8 @@ int main(void)
 		{"a host hands in its bursts and gets the rest back in order",
 			a_host_hands_in_its_bursts_and_gets_the_rest_back_in_order},
 		{"a frame may be cut anywhere", a_frame_may_be_cut_anywhere},
-		{"the path MTU is the largest that fits", the_path_mtu_is_the_largest_that_fits},
+		{"dgx-spark-playbooks#103: the path MTU is the largest that fits",
+			the_path_mtu_is_the_largest_that_fits},
 	};
 
 	if (uroce_eal_init_embedded(4) != 0)

@@ -320,10 +320,11 @@ int main(void)
 		{"unsignalled sends are freed by the next completion",
 			unsignalled_sends_are_freed_by_the_next_completion},
 		{"inline data may be overwritten at once", inline_data_may_be_overwritten_at_once},
-		{"every completion field is right for every operation",
+		{"rdma-core#148, librxe-dev#15: every completion field is right for every "
+		 "operation",
 			every_completion_field_is_right_for_every_operation},
 		{"an armed queue gives one event", an_armed_queue_gives_one_event},
-		{"posting needs the state for it", posting_needs_the_state_for_it},
+		{"rdma-core#1139: posting needs the state for it", posting_needs_the_state_for_it},
 		{"a reset queue pair has all its room after its old completions are polled",
 			a_reset_queue_pair_has_all_its_room_after_old_completions},
 	};

@@ -379,7 +379,7 @@ static void the_table(void)
 int main(void)
 {
 	static const struct unit_case cases[] = {
-		{"losses cost what they did, and never data", the_table},
+		{"uccl#117: losses cost what they did, and never data", the_table},
 	};
 
 	return run_suite("goodput", cases, sizeof(cases) / sizeof(cases[0]));
