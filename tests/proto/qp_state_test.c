@@ -303,6 +303,8 @@ static void largest_values(struct drill *d)
 	value(d, &attr, UROCE_QP_RTR, true);
 	attr.access = UROCE_ACCESS_LOCAL_WRITE | UROCE_ACCESS_REMOTE_WRITE |
 		UROCE_ACCESS_REMOTE_READ | UROCE_ACCESS_REMOTE_ATOMIC;
+	/* What is not asked for is not looked at. */
+	attr.dest_qpn = UINT32_MAX;
 	expect_number(d, drill_modify(d, &attr, A(ACCESS_FLAGS)), 0);
 	/* They count as they are. */
 	expect_number(d, d->ep.qp->attr.dest_qpn, 0xffffff);

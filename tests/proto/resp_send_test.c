@@ -276,6 +276,8 @@ static void wrong_pad(struct drill *d)
 	expect(d, "ACKNOWLEDGE psn +0 NAK invalid-request msn 0");
 	expect_event(d, "QP_REQ_ERR");
 	expect_cqe(d, "recv 200 WR_FLUSH_ERR; recv 201 WR_FLUSH_ERR");
+	expect_number(d, d->ep.qp->report.refusal_got, 2);
+	expect_number(d, d->ep.qp->report.refusal_want, 3);
 	expect_ended(d);
 	expect_memory(d, 0x1000, 64, 0, 0x1000);
 }
