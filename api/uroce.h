@@ -103,8 +103,7 @@ int uroce_device_open(const struct uroce_device_conf *conf, struct uroce_device 
 int uroce_device_close(struct uroce_device *dev);
 
 struct uroce_device_attr {
-	uint8_t gid[16]; /* its first address, an IPv4 one as ::ffff:a.b.c.d; see uroce_device_gid
-			  */
+	uint8_t gid[16]; /* the first of num_gids; IPv4 as ::ffff:a.b.c.d; see uroce_device_gid */
 	uint16_t num_gids;
 	uint8_t mac[6];
 	uint16_t active_mtu_bytes; /* largest path MTU of this port */
@@ -386,7 +385,8 @@ struct uroce_qp_modify_attr {
 /*
  * Sets the attributes named by mask (enum uroce_qp_attr_mask), as the standard's state diagram
  * allows. -EINVAL: not on this edge, one is missing, or out of range: nothing has changed;
- * -EMSGSIZE: path MTU over the port's active MTU; -ENOMEM; -ETIMEDOUT.
+ * -EMSGSIZE: path MTU over the port's active MTU; -EADDRNOTAVAIL: the device has no address of the
+ * peer's IP version; -ENOMEM; -ETIMEDOUT.
  */
 int uroce_qp_modify(struct uroce_qp *qp, const struct uroce_qp_modify_attr *attr, uint32_t mask);
 
@@ -431,8 +431,8 @@ void uroce_qp_local(const struct uroce_qp *qp, struct uroce_peer *local);
 /*
  * INIT, RTR and RTS towards a peer's record, from RESET or INIT. Post receives between create and
  * connect (uroce_qp_prepare first), or the peer may have to try again.
- * -EINVAL: the record makes no sense, or the queue pair is further on; -EHOSTUNREACH: no MAC
- * address is known for the peer; -ENOMEM; -ETIMEDOUT.
+ * -EINVAL: the record makes no sense, or the queue pair is further on; -EADDRNOTAVAIL: as
+ * uroce_qp_modify; -EHOSTUNREACH: no MAC address is known for the peer; -ENOMEM; -ETIMEDOUT.
  */
 int uroce_qp_connect(struct uroce_qp *qp, const struct uroce_peer *peer);
 
