@@ -34,6 +34,7 @@ int uroce_addr_parse(const char *text, struct device_addr *addr)
 	size_t length = slash ? (size_t)(slash - text) : strlen(text);
 	char copy[UROCE_GID_TEXT_BYTES], *end;
 	uint32_t family_bits;
+	unsigned long bits;
 
 	if (length >= sizeof(copy))
 		return -EINVAL;
@@ -45,9 +46,12 @@ int uroce_addr_parse(const char *text, struct device_addr *addr)
 	if (!slash)
 		return 0;
 	/* strtoul would take a sign or a blank. */
-	if (slash[1] < '0' || slash[1] > '9' || strtoul(slash + 1, &end, 10) > family_bits || *end)
+	if (slash[1] < '0' || slash[1] > '9')
 		return -EINVAL;
-	addr->prefix_bits = 128 - family_bits + (uint32_t)strtoul(slash + 1, NULL, 10);
+	bits = strtoul(slash + 1, &end, 10);
+	if (bits > family_bits || *end)
+		return -EINVAL;
+	addr->prefix_bits = 128 - family_bits + (uint32_t)bits;
 	return 0;
 }
 

@@ -133,9 +133,8 @@ int uroce_perf_side_connect(struct uroce_perf_side *side, uint32_t lane,
 	side->mtu_bytes = own < peer->mtu_bytes ? own : peer->mtu_bytes;
 	if (err == -EADDRNOTAVAIL)
 		return refuse(why, err,
-			"one side has an IPv4 address and the other one of IPv6 (--addr), so there "
-			"is "
-			"no address of the peer's kind to send from");
+			"one side has an IPv4 address and the other one of IPv6 (--addr), so "
+			"there is no address of the peer's kind to send from");
 	return err ? refuse(why, err, "a queue pair could not be connected") : 0;
 }
 

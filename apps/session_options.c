@@ -25,11 +25,10 @@ const char uroce_session_help[] =
 	"  --bind ADDR        address on which the server listens for TCP (all)\n"
 	"  --keep             the server goes on with the next client, for ever\n"
 	"  --port-id N        DPDK port (0)\n"
-	"  --addr ADDR        IPv4 or IPv6 address of the endpoint on it (192.0.2.1/24 for a "
-	"server,\n"
-	"                     192.0.2.2/24 for a client), of the same kind on both sides. It must\n"
-	"                     not be one of the kernel's: on a shared interface the kernel would\n"
-	"                     answer too\n"
+	"  --addr ADDR        IPv4 or IPv6 address of the endpoint on it (192.0.2.1/24 for a\n"
+	"                     server, 192.0.2.2/24 for a client), of the same kind on both sides.\n"
+	"                     It must not be one of the kernel's: on a shared interface the\n"
+	"                     kernel would answer too\n"
 	"  --mtu M            at most this path MTU: 256, 512, 1024, 2048, 4096 (as large as both\n"
 	"                     ports allow)\n";
 

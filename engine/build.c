@@ -134,13 +134,14 @@ uint8_t *uroce_build_start_datagram(const struct uroce_core *core, const struct 
 /* IP's length, and IPv4's checksum. ip_bytes: from the IP header to the end of the frame. */
 static void put_ip_length(uint8_t *ip, uint32_t header_bytes, uint32_t ip_bytes)
 {
-	uint32_t sum = uroce_load_be16(ip + UROCE_IPV4_CHECKSUM);
+	uint32_t sum;
 
 	if (header_bytes == UROCE_IPV6_BYTES) {
 		uroce_store_be16(
 			ip + UROCE_IPV6_PAYLOAD_LEN, (uint16_t)(ip_bytes - UROCE_IPV6_BYTES));
 		return;
 	}
+	sum = uroce_load_be16(ip + UROCE_IPV4_CHECKSUM);
 	uroce_store_be16(ip + UROCE_IPV4_TOTAL_LEN, (uint16_t)ip_bytes);
 	uroce_store_be16(ip + UROCE_IPV4_CHECKSUM, (uint16_t)~uroce_ip_fold(sum + ip_bytes));
 }

@@ -489,12 +489,14 @@ enum uroce_mr_verdict uroce_mr_invalidate(
 {
 	struct uroce_mr_slot *slot = slot_of(table, key);
 	enum uroce_mr_verdict verdict = check_invalidate(slot, pd, qpn, key);
-	uint32_t windows = atomic_load(&slot->windows);
+	uint32_t windows;
 
 	if (verdict != UROCE_MR_OK)
 		return verdict;
-	if (check)
+	if (check) {
+		windows = atomic_load(&slot->windows);
 		return windows > 0 && windows != unbindable ? UROCE_MR_IN_USE : UROCE_MR_OK;
+	}
 	if (!try_lock(slot))
 		return UROCE_MR_IN_USE;
 	verdict = check_invalidate(slot, pd, qpn, key);

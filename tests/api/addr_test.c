@@ -261,9 +261,7 @@ static void without_an_address_of_that_kind_there_is_no_way(void)
 	struct uroce_ah_conf to = {.dgid = {0x20, 0x01, [15] = 1}, .mac = {2, 0, 0, 0, 0, 1}};
 	struct uroce_peer peer = {.mac = {2, 0, 0, 0, 0, 1}, .qpn = 2, .mtu_bytes = 1024};
 	struct uroce_qp_conf qp_conf = {0};
-	const uint8_t mac[6] = {2};
 	struct memlink links[2];
-	void *link = &links[0];
 	struct uroce_device *only4;
 	struct uroce_ah *ah;
 	struct uroce_cq *cq;
@@ -271,8 +269,7 @@ static void without_an_address_of_that_kind_there_is_no_way(void)
 	struct uroce_pd *pd;
 
 	memlink_init(&links[0], &links[1]);
-	CU_ASSERT_EQUAL_FATAL(
-		uroce_device_open_link(&conf, mac, 1024, &memlink_ops, &link, &only4), 0);
+	only4 = memlink_open(&links[0], 1, &conf);
 	CU_ASSERT_EQUAL_FATAL(uroce_pd_create(only4, &pd), 0);
 	CU_ASSERT_EQUAL_FATAL(uroce_cq_create(only4, 16, &cq), 0);
 	qp_conf.send_cq = qp_conf.recv_cq = cq;

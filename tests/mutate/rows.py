@@ -75,8 +75,8 @@ class Verbose(run.Copy):
     def failures(self, test):
         """(the cases that fail, whether the test came to its end)."""
         process = subprocess.Popen(
-            test.command, cwd=self.build, env=run.environment_of(test, UNIT_VERBOSE="1"), stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, start_new_session=True,
+            test.command, cwd=self.build, env=run.environment_of(test, UNIT_VERBOSE="1"),
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, start_new_session=True,
             errors="replace", preexec_fn=run.limit_resources)
         try:
             output = process.communicate(timeout=SECONDS_MAX)[0]

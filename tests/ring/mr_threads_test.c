@@ -43,6 +43,39 @@ static void add_regions(void)
 	}
 }
 
+static void start(void)
+{
+	const struct uroce_mr_attr attr = {.kind = UROCE_MR_WINDOW_1, .pd = PD};
+
+	memset(slots, 0, sizeof(slots));
+	uroce_mr_table_init(&table, slots, SLOTS);
+	add_regions();
+	CU_ASSERT_EQUAL(uroce_mr_table_add(&table, &attr, 7, &window), 0);
+}
+
+/* Changes the table BINDS times, and until the readers have found something. */
+static void change_while(void *(*read)(void *), void (*change)(uint32_t i))
+{
+	pthread_t readers[READERS];
+
+	atomic_store(&stop, false);
+	atomic_store(&found, 0);
+	atomic_store(&wrong, 0);
+	for (int i = 0; i < READERS; i++)
+		pthread_create(&readers[i], NULL, read, NULL);
+	for (uint32_t i = 0; i < BINDS || atomic_load(&found) == 0; i++) {
+		change(i);
+		if (i % 64 == 0)
+			sched_yield();
+	}
+	atomic_store(&stop, true);
+	for (int i = 0; i < READERS; i++)
+		pthread_join(readers[i], NULL);
+	CU_ASSERT_EQUAL(wrong, 0);
+}
+
+/* ---- one binding ---- */
+
 static void *read_window(void *arg)
 {
 	(void)arg;
@@ -64,35 +97,27 @@ static void *read_window(void *arg)
 	return NULL;
 }
 
+/* Bound to one region, then to the other, under the key of now. */
+static struct uroce_mr_change binding;
+
+/* Tags come round, so an old key may be a new one's. */
+static void bind_to_the_other(uint32_t i)
+{
+	binding.new_key = (window & 0xffffff00) | (i * 7 & 0xff);
+	binding.lkey = regions[i & 1];
+	binding.addr = AREA * ((i & 1) + 1);
+	CU_ASSERT_EQUAL_FATAL(uroce_mr_bind(&table, &binding), UROCE_MR_OK);
+	binding.key = binding.new_key;
+}
+
 static void whoever_finds_a_window_finds_one_binding(void)
 {
-	struct uroce_mr_attr attr = {.kind = UROCE_MR_WINDOW_1, .pd = PD};
-	struct uroce_mr_change change = {
-		.pd = PD, .access = UROCE_ACCESS_REMOTE_READ, .bytes = AREA};
-	pthread_t readers[READERS];
-
-	uroce_mr_table_init(&table, slots, SLOTS);
-	add_regions();
-	CU_ASSERT_EQUAL(uroce_mr_table_add(&table, &attr, 7, &window), 0);
-	change.key = window;
-	for (int i = 0; i < READERS; i++)
-		pthread_create(&readers[i], NULL, read_window, NULL);
-	/* Tags come round, so an old key may be a new one's. */
-	for (uint32_t i = 0; i < BINDS || atomic_load(&found) == 0; i++) {
-		change.new_key = (window & 0xffffff00) | (i * 7 & 0xff);
-		change.lkey = regions[i & 1];
-		change.addr = AREA * ((i & 1) + 1);
-		CU_ASSERT_EQUAL_FATAL(uroce_mr_bind(&table, &change), UROCE_MR_OK);
-		change.key = change.new_key;
-		if (i % 64 == 0)
-			sched_yield();
-	}
-	atomic_store(&stop, true);
-	for (int i = 0; i < READERS; i++)
-		pthread_join(readers[i], NULL);
-	CU_ASSERT_EQUAL(wrong, 0);
+	start();
+	binding = (struct uroce_mr_change){
+		.pd = PD, .key = window, .access = UROCE_ACCESS_REMOTE_READ, .bytes = AREA};
+	change_while(read_window, bind_to_the_other);
 	CU_ASSERT_TRUE(found > 0);
-	CU_ASSERT_EQUAL(uroce_mr_table_remove(&table, change.key), 0);
+	CU_ASSERT_EQUAL(uroce_mr_table_remove(&table, binding.key), 0);
 	CU_ASSERT_EQUAL(uroce_mr_table_remove(&table, regions[0]), 0);
 	CU_ASSERT_EQUAL(uroce_mr_table_remove(&table, regions[1]), 0);
 }
@@ -133,13 +158,7 @@ static void try_all(uint32_t i)
 
 static void what_stays_is_found_all_the_time(void)
 {
-	struct uroce_mr_attr attr = {.kind = UROCE_MR_WINDOW_1, .pd = PD};
-	pthread_t readers[READERS];
-
-	memset(slots, 0, sizeof(slots));
-	uroce_mr_table_init(&table, slots, SLOTS);
-	add_regions();
-	CU_ASSERT_EQUAL(uroce_mr_table_add(&table, &attr, 7, &window), 0);
+	start();
 	lasting = (struct uroce_mr_change){.pd = PD,
 		.key = window,
 		.new_key = window,
@@ -148,19 +167,7 @@ static void what_stays_is_found_all_the_time(void)
 		.addr = AREA,
 		.bytes = AREA};
 	CU_ASSERT_EQUAL(uroce_mr_bind(&table, &lasting), UROCE_MR_OK);
-	atomic_store(&stop, false);
-	atomic_store(&found, 0);
-	for (int i = 0; i < READERS; i++)
-		pthread_create(&readers[i], NULL, use_both, NULL);
-	for (uint32_t i = 0; i < BINDS || atomic_load(&found) == 0; i++) {
-		try_all(i);
-		if (i % 64 == 0)
-			sched_yield();
-	}
-	atomic_store(&stop, true);
-	for (int i = 0; i < READERS; i++)
-		pthread_join(readers[i], NULL);
-	CU_ASSERT_EQUAL(wrong, 0);
+	change_while(use_both, try_all);
 }
 
 int main(void)

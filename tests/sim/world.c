@@ -511,8 +511,7 @@ static void set_shared(struct draft *d, const struct node_conf *node, struct nod
 		conf->caps.max_recv_wr = 2 * WORLD_OPS_MAX;
 }
 
-/* In some worlds most nodes have a shared queue: one that holds all, or a few receives at a time.
- */
+/* In some worlds most nodes have a shared queue, for all receives or a few at a time. */
 static void draw_shared_queues(struct draft *d)
 {
 	if (draw_more(d, 3) > 0)

@@ -107,7 +107,8 @@ struct uroce_device *memlink_open(
 	char addr[64];
 
 	snprintf(addr, sizeof(addr), "192.0.2.%u/24,2001:db8::%x/64", id, id);
-	conf.addr = addr;
+	if (!conf.addr)
+		conf.addr = addr;
 	conf.max_qps = 64;
 	if (uroce_device_open_link(&conf, mac, 4096, &memlink_ops, links, &dev) != 0)
 		abort();
