@@ -189,6 +189,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 	rig.faultless = true;
 	conf = rig_take_conf(&rig);
 	conf.caps.type = UROCE_QP_RC;
+	rig.is_member = false;
 	conf.signal_all = true;
 	/* The peer may touch nothing: what changes is an answer's. */
 	conf.access = 0;

@@ -32,7 +32,10 @@ struct endpoint_conf rig_take_conf(struct rig *rig)
 	conf.srq_wr = how & 4 ? 5 : 0;
 	conf.signal_all = !(how & 8);
 	conf.mtu_bytes = 256u << (how >> 4) % 5;
-	conf.access = take(in, 2) &
+	how = take(in, 2);
+	conf.ipv6 = how & 0x8000;
+	rig->is_member = (how & 0x4000) && conf.caps.type == UROCE_QP_UD;
+	conf.access = how &
 		(UROCE_ACCESS_REMOTE_WRITE | UROCE_ACCESS_REMOTE_READ | UROCE_ACCESS_REMOTE_ATOMIC |
 			UROCE_ACCESS_FLUSH_GLOBAL);
 	conf.caps.window_pkts = 1 + take(in, 1) % 128;
@@ -55,6 +58,24 @@ struct endpoint_conf rig_take_conf(struct rig *rig)
 	return conf;
 }
 
+/* ff02::1:5, or 224.0.1.5 */
+static struct uroce_gid group_addr(const struct endpoint_conf *conf)
+{
+	return conf->ipv6 ? (struct uroce_gid){0xff02ull << 48, 0x10005}
+			  : uroce_gid_of_ipv4(0xe0000105);
+}
+
+static void join(struct rig *rig)
+{
+	struct endpoint *ep = &rig->ep;
+	struct uroce_cmd set = {.kind = UROCE_CMD_GROUP_SET, .group.addr = group_addr(&ep->conf)};
+	struct uroce_cmd cmd = {.kind = UROCE_CMD_JOIN, .member = &rig->member};
+
+	rig->member = (struct uroce_group_member){.qp = ep->qp, .addr = set.group.addr};
+	FUZZ_MUST(uroce_core_ctrl(&ep->core, &set, 0) == 0);
+	FUZZ_MUST(uroce_core_ctrl(&ep->core, &cmd, 0) == 0);
+}
+
 void rig_init(struct rig *rig, const struct endpoint_conf *conf)
 {
 	struct endpoint *ep = &rig->ep;
@@ -66,6 +87,8 @@ void rig_init(struct rig *rig, const struct endpoint_conf *conf)
 	rig->keys[RIG_KEY_WINDOW_1] = endpoint_slot(ep, UROCE_MR_WINDOW_1);
 	rig->keys[RIG_KEY_WINDOW_2] = endpoint_slot(ep, UROCE_MR_WINDOW_2);
 	rig->keys[RIG_KEY_FAST] = endpoint_slot(ep, UROCE_MR_FAST);
+	if (rig->is_member)
+		join(rig);
 }
 
 void rig_fini(struct rig *rig)
@@ -120,35 +143,63 @@ void rig_give_raw(struct rig *rig)
 	rig_give(rig, data, bytes);
 }
 
-/* Ethernet, IPv4 and UDP around bytes of BTH and what follows; all but the ICRC. */
-static void put_outer(const struct endpoint *ep, uint8_t *f, uint32_t bytes)
+static void put_ipv4(
+	uint8_t *ip, const struct endpoint_conf *conf, struct uroce_gid dst, uint32_t udp_bytes)
 {
-	uint8_t *ip = f + UROCE_ETH_BYTES, *udp = ip + UROCE_IPV4_BYTES;
-	uint32_t ip_bytes = UROCE_IPV4_BYTES + UROCE_UDP_BYTES + bytes + UROCE_ICRC_BYTES;
-
-	memcpy(f, ep->path.smac, 6);
-	memcpy(f + 6, ep->path.dmac, 6);
-	uroce_store_be16(f + UROCE_ETH_TYPE, UROCE_ETHERTYPE_IPV4);
 	ip[0] = 0x45;
 	ip[UROCE_IPV4_PROTOCOL] = UROCE_IP_PROTOCOL_UDP;
-	uroce_store_be16(ip + UROCE_IPV4_TOTAL_LEN, (uint16_t)ip_bytes);
-	uroce_store_be32(ip + UROCE_IPV4_SRC, ep->conf.peer_ip);
-	uroce_store_be32(ip + UROCE_IPV4_DST, ep->conf.ip);
+	uroce_store_be16(ip + UROCE_IPV4_TOTAL_LEN, (uint16_t)(UROCE_IPV4_BYTES + udp_bytes));
+	uroce_store_be32(ip + UROCE_IPV4_SRC, conf->peer_ip);
+	uroce_store_be32(ip + UROCE_IPV4_DST, uroce_gid_ipv4(dst));
 	uroce_store_be16(ip + UROCE_IPV4_CHECKSUM,
 		(uint16_t)~uroce_ip_fold(uroce_ip_sum(ip, UROCE_IPV4_BYTES, 0)));
+}
+
+static void put_ipv6(
+	uint8_t *ip, const struct endpoint_conf *conf, struct uroce_gid dst, uint32_t udp_bytes)
+{
+	ip[0] = 0x60;
+	ip[UROCE_IPV6_NEXT_HEADER] = UROCE_IP_PROTOCOL_UDP;
+	uroce_store_be16(ip + UROCE_IPV6_PAYLOAD_LEN, (uint16_t)udp_bytes);
+	uroce_gid_store(ip + UROCE_IPV6_SRC, endpoint_gid(conf, conf->peer_ip));
+	uroce_gid_store(ip + UROCE_IPV6_DST, dst);
+}
+
+static uint32_t ip_header_bytes(const struct endpoint_conf *conf)
+{
+	return conf->ipv6 ? UROCE_IPV6_BYTES : UROCE_IPV4_BYTES;
+}
+
+/* Ethernet, IP and UDP around bytes of BTH and what follows; all but the ICRC. */
+static void put_outer(const struct rig *rig, uint8_t *f, uint32_t bytes, bool to_group)
+{
+	const struct endpoint *ep = &rig->ep;
+	const struct endpoint_conf *conf = &ep->conf;
+	struct uroce_gid dst = to_group ? group_addr(conf) : endpoint_gid(conf, conf->ip);
+	uint32_t udp_bytes = UROCE_UDP_BYTES + bytes + UROCE_ICRC_BYTES;
+	uint8_t *ip = f + UROCE_ETH_BYTES, *udp = ip + ip_header_bytes(conf);
+
+	memcpy(f, ep->path.smac, 6);
+	if (to_group)
+		uroce_gid_multicast_mac(dst, f);
+	memcpy(f + 6, ep->path.dmac, 6);
+	uroce_store_be16(
+		f + UROCE_ETH_TYPE, conf->ipv6 ? UROCE_ETHERTYPE_IPV6 : UROCE_ETHERTYPE_IPV4);
+	(conf->ipv6 ? put_ipv6 : put_ipv4)(ip, conf, dst, udp_bytes);
 	uroce_store_be16(udp + UROCE_UDP_DPORT, UROCE_UDP_PORT);
-	uroce_store_be16(udp + UROCE_UDP_LEN, (uint16_t)(ip_bytes - UROCE_IPV4_BYTES));
+	uroce_store_be16(udp + UROCE_UDP_LEN, (uint16_t)udp_bytes);
 }
 
 void rig_give_built(struct rig *rig, const struct rig_packet *packet)
 {
-	uint8_t f[UROCE_TEMPLATE_IPV4_BYTES + EXT_MAX + PAYLOAD_MAX + 8] = {0};
+	uint8_t f[UROCE_OVERHEAD_BYTES_MAX + EXT_MAX + PAYLOAD_MAX + 8] = {0};
 	const struct uroce_opcode *op = &uroce_opcodes[packet->opcode];
 	uint32_t header = op->name ? op->header_bytes : UROCE_BTH_BYTES;
+	uint32_t ip_bytes = ip_header_bytes(&rig->ep.conf);
 	uint8_t *ip = f + UROCE_ETH_BYTES;
-	uint8_t *bth = ip + UROCE_IPV4_BYTES + UROCE_UDP_BYTES;
+	uint8_t *bth = ip + ip_bytes + UROCE_UDP_BYTES;
 	uint32_t bytes = header + packet->payload_bytes;
-	uint32_t frame = UROCE_TEMPLATE_IPV4_BYTES - UROCE_BTH_BYTES + bytes + UROCE_ICRC_BYTES;
+	uint32_t frame = (uint32_t)(bth - f) + bytes + UROCE_ICRC_BYTES;
 	bool damaged = (packet->flags & 4) && !rig->faultless;
 	uint32_t damage = damaged ? take(&rig->in, 2) : 0;
 	uint8_t damage_by = damaged ? (uint8_t)take(&rig->in, 1) : 0;
@@ -156,17 +207,18 @@ void rig_give_built(struct rig *rig, const struct rig_packet *packet)
 	bth[UROCE_BTH_OPCODE] = packet->opcode;
 	bth[UROCE_BTH_FLAGS] = packet->flags & 0xf0;
 	uroce_store_be16(bth + UROCE_BTH_PKEY, UROCE_PKEY_DEFAULT);
-	uroce_store_be24(bth + UROCE_BTH_DQPN, rig->ep.qp->qpn);
+	uroce_store_be24(
+		bth + UROCE_BTH_DQPN, packet->to_group ? UROCE_QPN_MULTICAST : rig->ep.qp->qpn);
 	bth[UROCE_BTH_ACKREQ] = (uint8_t)(packet->flags << 7);
 	uroce_store_be24(bth + UROCE_BTH_PSN, packet->psn);
 	memcpy(bth + UROCE_BTH_BYTES, packet->ext, header - UROCE_BTH_BYTES);
 	memset(bth + header, packet->flags | 1, packet->payload_bytes);
-	put_outer(&rig->ep, f, bytes);
+	put_outer(rig, f, bytes, packet->to_group);
 	/* Damage before the ICRC is what a faulty peer sends; behind it, what a faulty wire does.
 	 */
 	if (!(damage & 0x8000))
 		f[damage % frame] ^= damage_by;
-	uroce_store_le32(bth + bytes, uroce_icrc(ip, UROCE_IPV4_BYTES, bytes - UROCE_BTH_BYTES));
+	uroce_store_le32(bth + bytes, uroce_icrc(ip, ip_bytes, bytes - UROCE_BTH_BYTES));
 	if (damage & 0x8000)
 		f[(damage & 0x7fff) % frame] ^= damage_by;
 	rig_give(rig, f, frame);
@@ -208,6 +260,8 @@ void rig_give_packet(struct rig *rig)
 	packet.psn = uroce_psn_add(op->response ? qp->req.psn_una : qp->resp.epsn,
 		(uint32_t)(int8_t)take(&rig->in, 1));
 	packet.flags = (uint8_t)take(&rig->in, 1);
+	/* Datagrams care for no PSN: its lowest bit says whom they are for. */
+	packet.to_group = rig->is_member && (packet.psn & 1);
 	how = take(&rig->in, 1);
 	packet.payload_bytes = how < 0x80 ? how
 		: how < 0xc0		  ? mtu

@@ -31,6 +31,8 @@ struct rig {
 	struct endpoint ep;
 	struct input in;
 	uint64_t now_ns;
+	bool is_member; /* of a multicast group: its queue pair has to be UD */
+	struct uroce_group_member member;
 	bool faultless;		 /* no frame is damaged; then no payload byte is zero */
 	uint32_t keys[RIG_KEYS]; /* as they are once everything posted is carried out */
 	/* the ledger; work requests are numbered from 1, receives too */
@@ -62,6 +64,7 @@ struct rig_packet {
 	uint32_t psn;
 	uint32_t payload_bytes;
 	const uint8_t *ext;
+	bool to_group;
 };
 void rig_give_built(struct rig *rig, const struct rig_packet *packet);
 

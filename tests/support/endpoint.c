@@ -46,6 +46,11 @@ struct endpoint_conf endpoint_defaults(uint32_t id, uint32_t peer_id)
 	};
 }
 
+struct uroce_gid endpoint_gid(const struct endpoint_conf *conf, uint32_t ip)
+{
+	return conf->ipv6 ? (struct uroce_gid){0x20010db8ull << 32, ip} : uroce_gid_of_ipv4(ip);
+}
+
 static void init_core(struct endpoint *ep)
 {
 	struct uroce_core_conf conf = {
@@ -60,7 +65,7 @@ static void init_core(struct endpoint *ep)
 		.num_trace = ENDPOINT_TRACE,
 		.local = {.mac = {2, 0, 0, 0, 0, (uint8_t)ep->conf.ip},
 			.num_addrs = 1,
-			.addrs = {uroce_gid_of_ipv4(ep->conf.ip)}},
+			.addrs = {endpoint_gid(&ep->conf, ep->conf.ip)}},
 		.ahs = ep->ahs,
 		.num_ahs = ENDPOINT_AHS,
 		.mtu_bytes = ep->conf.mtu_bytes,
@@ -102,8 +107,8 @@ void endpoint_init(struct endpoint *ep, const struct endpoint_conf *conf)
 	memset(ep, 0, sizeof(*ep));
 	ep->conf = *conf;
 	init_core(ep);
-	ep->path = (struct uroce_path){.src = uroce_gid_of_ipv4(conf->ip),
-		.dst = uroce_gid_of_ipv4(conf->peer_ip),
+	ep->path = (struct uroce_path){.src = endpoint_gid(conf, conf->ip),
+		.dst = endpoint_gid(conf, conf->peer_ip),
 		.smac = {2, 0, 0, 0, 0, (uint8_t)conf->ip},
 		.dmac = {2, 0, 0, 0, 0, (uint8_t)conf->peer_ip},
 		.ttl = 64,

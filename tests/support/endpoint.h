@@ -42,6 +42,7 @@ struct endpoint_conf {
 	uint32_t srq_wr; /* 0: receives of its own; else a shared queue for so many */
 	uint32_t cqes;	 /* 0: ENDPOINT_CQES */
 	bool signal_all;
+	bool ipv6; /* addresses are 2001:db8:: and the four bytes of ip */
 };
 
 struct endpoint {
@@ -66,6 +67,9 @@ struct endpoint {
 
 /* What most tests want: 192.0.2.<id>, MTU 1024, PSN 0x10, timeout 14, retries 7, 16 reads. */
 struct endpoint_conf endpoint_defaults(uint32_t id, uint32_t peer_id);
+
+/* The address that is written as ip. */
+struct uroce_gid endpoint_gid(const struct endpoint_conf *conf, uint32_t ip);
 
 /* In RESET; nothing connected. */
 void endpoint_init(struct endpoint *ep, const struct endpoint_conf *conf);
