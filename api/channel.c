@@ -14,15 +14,6 @@
 
 #include "device.h"
 
-struct uroce_channel {
-	struct uroce_device *dev;
-	int fd;
-	_Atomic(struct cq_shell *) stack; /* fired, the latest first */
-	pthread_mutex_t lock;		  /* the rest */
-	struct cq_shell *oldest, *newest; /* taken from the stack, in order */
-	uint32_t users;			  /* under the device's lock */
-};
-
 void uroce_fd_raise(int fd)
 {
 	const uint64_t one = 1;
@@ -41,21 +32,36 @@ void uroce_fd_drain(int fd)
 		return;
 }
 
+void uroce_channel_init(struct uroce_channel *channel, struct uroce_device *dev, int fd)
+{
+	channel->dev = dev;
+	atomic_store(&channel->fd, fd);
+	pthread_mutex_init(&channel->lock, NULL);
+}
+
+void uroce_channel_fini(struct uroce_channel *channel)
+{
+	int fd = atomic_load(&channel->fd);
+
+	if (fd >= 0)
+		close(fd);
+	pthread_mutex_destroy(&channel->lock);
+}
+
 int uroce_channel_create(struct uroce_device *dev, struct uroce_channel **out)
 {
 	struct uroce_channel *channel = calloc(1, sizeof(*channel));
-	int err;
+	int fd, err;
 
 	if (!channel)
 		return -ENOMEM;
-	channel->fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
-	if (channel->fd < 0) {
+	fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+	if (fd < 0) {
 		err = -errno;
 		free(channel);
 		return err;
 	}
-	channel->dev = dev;
-	pthread_mutex_init(&channel->lock, NULL);
+	uroce_channel_init(channel, dev, fd);
 	pthread_mutex_lock(&dev->lock);
 	dev->num_channels++;
 	pthread_mutex_unlock(&dev->lock);
@@ -75,8 +81,7 @@ int uroce_channel_destroy(struct uroce_channel *channel)
 	pthread_mutex_unlock(&dev->lock);
 	if (busy)
 		return -EBUSY;
-	close(channel->fd);
-	pthread_mutex_destroy(&channel->lock);
+	uroce_channel_fini(channel);
 	free(channel);
 	return 0;
 }
@@ -86,26 +91,19 @@ int uroce_channel_fd(const struct uroce_channel *channel)
 	return channel->fd;
 }
 
-struct uroce_device *uroce_channel_device(const struct uroce_channel *channel)
-{
-	return channel->dev;
-}
-
-void uroce_channel_count_use(struct uroce_channel *channel, int by)
-{
-	channel->users += (uint32_t)by;
-}
-
 void uroce_channel_fire(struct cq_shell *shell)
 {
 	struct uroce_channel *channel = shell->channel;
+	int fd;
 
 	if (atomic_fetch_add(&shell->fired, 1) == 0) {
 		shell->fired_next = atomic_load(&channel->stack);
 		while (!atomic_compare_exchange_weak(&channel->stack, &shell->fired_next, shell))
 			;
 	}
-	uroce_fd_raise(channel->fd);
+	fd = atomic_load(&channel->fd);
+	if (fd >= 0)
+		uroce_fd_raise(fd);
 }
 
 static void append(struct uroce_channel *channel, struct cq_shell *shell)
@@ -147,14 +145,12 @@ static struct cq_shell *pop(struct uroce_channel *channel)
 	return shell;
 }
 
-int uroce_channel_poll(struct uroce_channel *channel, struct uroce_cq **cqs, int n)
+int uroce_channel_take(struct uroce_channel *channel, struct uroce_cq **cqs, int n)
 {
 	struct cq_shell *shell;
-	int got = 0;
+	int fd, got = 0;
 
 	pthread_mutex_lock(&channel->lock);
-	/* First: what fires from here on raises it again. */
-	uroce_fd_drain(channel->fd);
 	take_stack(channel);
 	while (got < n && (shell = pop(channel))) {
 		cqs[got++] = shell->cq;
@@ -162,10 +158,18 @@ int uroce_channel_poll(struct uroce_channel *channel, struct uroce_cq **cqs, int
 		if (atomic_fetch_sub(&shell->fired, 1) > 1)
 			append(channel, shell);
 	}
-	if (channel->oldest)
-		uroce_fd_raise(channel->fd);
+	fd = atomic_load(&channel->fd);
+	if (channel->oldest && fd >= 0)
+		uroce_fd_raise(fd);
 	pthread_mutex_unlock(&channel->lock);
 	return got;
+}
+
+int uroce_channel_poll(struct uroce_channel *channel, struct uroce_cq **cqs, int n)
+{
+	/* First: what fires from here on raises it again. */
+	uroce_fd_drain(channel->fd);
+	return uroce_channel_take(channel, cqs, n);
 }
 
 void uroce_channel_forget(struct cq_shell *gone)

@@ -33,6 +33,7 @@ static int create(struct uroce_device *dev, struct uroce_channel *channel, uint3
 	cq->owner = shell;
 	pthread_mutex_lock(&dev->lock);
 	dev->num_cqs++;
+	channel->users++;
 	pthread_mutex_unlock(&dev->lock);
 	*out = cq;
 	return 0;
@@ -40,20 +41,12 @@ static int create(struct uroce_device *dev, struct uroce_channel *channel, uint3
 
 int uroce_cq_create(struct uroce_device *dev, uint32_t capacity, struct uroce_cq **out)
 {
-	return create(dev, NULL, capacity, out);
+	return create(dev, &dev->own_channel, capacity, out);
 }
 
 int uroce_cq_create_on(struct uroce_channel *channel, uint32_t capacity, struct uroce_cq **out)
 {
-	struct uroce_device *dev = uroce_channel_device(channel);
-	int err = create(dev, channel, capacity, out);
-
-	if (err)
-		return err;
-	pthread_mutex_lock(&dev->lock);
-	uroce_channel_count_use(channel, 1);
-	pthread_mutex_unlock(&dev->lock);
-	return 0;
+	return create(channel->dev, channel, capacity, out);
 }
 
 uint32_t uroce_cq_capacity(const struct uroce_cq *cq)
@@ -145,8 +138,7 @@ int uroce_cq_destroy(struct uroce_cq *cq)
 	pthread_mutex_unlock(&dev->lock);
 	if (busy)
 		return -EBUSY;
-	if (shell->channel)
-		uroce_channel_forget(shell);
+	uroce_channel_forget(shell);
 	for (unsigned int i = 0; i < dev->num_workers; i++)
 		free(shell->entries[i]);
 	free(shell);

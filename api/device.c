@@ -88,8 +88,7 @@ static void free_device(struct uroce_device *dev)
 		uroce_worker_fini(&dev->workers[i]);
 	uroce_ah_free_lost(dev);
 	uroce_path_free_all(dev);
-	if (dev->event_fd >= 0)
-		close(dev->event_fd);
+	uroce_channel_fini(&dev->own_channel);
 	free(dev->ah_numbers);
 	pthread_mutex_destroy(&dev->lock);
 	free(dev->workers);
@@ -107,7 +106,7 @@ static int create(const struct uroce_device_conf *conf, struct uroce_device **ou
 	if (!dev)
 		return -ENOMEM;
 	pthread_mutex_init(&dev->lock, NULL);
-	atomic_store(&dev->event_fd, -1);
+	uroce_channel_init(&dev->own_channel, dev, -1);
 	err = take_conf(dev, conf);
 	if (!err)
 		err = allocate_tables(dev);
@@ -317,7 +316,8 @@ int uroce_device_neighbour_set(struct uroce_device *dev, const char *addr, const
 
 int uroce_event_poll(struct uroce_device *dev, struct uroce_event *events, int n)
 {
-	int fd = atomic_load(&dev->event_fd), got = 0;
+	int fd = atomic_load(&dev->own_channel.fd), got = 0;
+	struct uroce_cq *cq;
 
 	/* First: what comes from here on raises it again. */
 	if (fd >= 0)
@@ -331,6 +331,8 @@ int uroce_event_poll(struct uroce_device *dev, struct uroce_event *events, int n
 			uroce_ring_pop(ring);
 		}
 	}
+	while (got < n && uroce_channel_take(&dev->own_channel, &cq, 1) == 1)
+		events[got++] = (struct uroce_event){.type = UROCE_EVENT_CQ_FIRED, .cq = cq};
 	/* There may be more than was asked for. */
 	if (fd >= 0 && got == n)
 		uroce_fd_raise(fd);
@@ -342,7 +344,7 @@ int uroce_event_fd(struct uroce_device *dev)
 	int fd;
 
 	pthread_mutex_lock(&dev->lock);
-	fd = atomic_load(&dev->event_fd);
+	fd = atomic_load(&dev->own_channel.fd);
 	if (fd < 0) {
 		fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
 		if (fd < 0)
@@ -350,7 +352,7 @@ int uroce_event_fd(struct uroce_device *dev)
 		else
 			/* What is there already counts too. */
 			uroce_fd_raise(fd);
-		atomic_store(&dev->event_fd, fd < 0 ? -1 : fd);
+		atomic_store(&dev->own_channel.fd, fd < 0 ? -1 : fd);
 	}
 	pthread_mutex_unlock(&dev->lock);
 	return fd;

@@ -20,7 +20,6 @@
 #include "uroce.h"
 
 struct uroce_request;
-struct uroce_channel;
 
 enum {
 	UROCE_CQ_CAPACITY_MAX = 65536,
@@ -95,6 +94,16 @@ struct neighbour {
 	struct neighbour *next;
 };
 
+/* Queues that fired, and a descriptor that says so; see channel.c. */
+struct uroce_channel {
+	struct uroce_device *dev;
+	_Atomic int fd;			  /* -1: nobody asked for it */
+	_Atomic(struct cq_shell *) stack; /* fired, the latest first */
+	pthread_mutex_t lock;		  /* the rest */
+	struct cq_shell *oldest, *newest; /* taken from the stack, in order */
+	uint32_t users;			  /* under the device's lock */
+};
+
 struct uroce_device {
 	struct uroce_device_conf conf;
 	pthread_mutex_t lock; /* control calls; never taken on the data path */
@@ -115,7 +124,8 @@ struct uroce_device {
 	struct uroce_ah *lost_ahs; /* that a worker which does not poll may still know */
 	struct group_entry *groups;
 	uint64_t groups_version; /* how often that list has changed */
-	_Atomic int event_fd;	 /* -1: nobody asked for it */
+	/* Of queues that were made on none; its descriptor tells of the workers' events too. */
+	struct uroce_channel own_channel;
 	uint32_t num_pds, num_cqs, num_qps, num_channels, next_pd;
 	struct uroce_telemetry_device telemetry;
 	unsigned int num_workers;
@@ -134,9 +144,9 @@ struct cq_shell {
 	struct uroce_cq *cq;
 	uint32_t users;
 	void *entries[UROCE_WORKERS_MAX]; /* of rings that were resized */
-	struct uroce_channel *channel;	  /* or NULL */
-	_Atomic uint32_t fired;		  /* events that the channel has not handed out */
-	struct cq_shell *fired_next;	  /* of the channel's list, while fired is not 0 */
+	struct uroce_channel *channel;
+	_Atomic uint32_t fired;	     /* events that the channel has not handed out */
+	struct cq_shell *fired_next; /* of the channel's list, while fired is not 0 */
 };
 
 /* Behind a shared receive queue. */
@@ -186,12 +196,14 @@ void uroce_worker_wake(struct uroce_worker *worker);
 
 /* ---- channel.c ---- */
 
-struct uroce_device *uroce_channel_device(const struct uroce_channel *channel);
-/* One more, or (by -1) one fewer completion queue on it. The device's lock is held. */
-void uroce_channel_count_use(struct uroce_channel *channel, int by);
+void uroce_channel_init(struct uroce_channel *channel, struct uroce_device *dev, int fd);
+/* Closes the descriptor. */
+void uroce_channel_fini(struct uroce_channel *channel);
 
 /* A completion queue of the channel fired. The worker's thread. */
 void uroce_channel_fire(struct cq_shell *shell);
+/* uroce_channel_poll, of which the descriptor was drained before. */
+int uroce_channel_take(struct uroce_channel *channel, struct uroce_cq **cqs, int n);
 /* A completion queue leaves its channel; events of it that were not taken are gone. */
 void uroce_channel_forget(struct cq_shell *shell);
 

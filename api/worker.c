@@ -172,7 +172,7 @@ static void push_event(struct uroce_worker *worker, const struct uroce_event *ev
 	*slot = *event;
 	uroce_ring_advance(&worker->events);
 	uroce_ring_publish_seq(&worker->events);
-	fd = atomic_load(&worker->dev->event_fd);
+	fd = atomic_load(&worker->dev->own_channel.fd);
 	if (fd >= 0)
 		uroce_fd_raise(fd);
 }
@@ -183,10 +183,8 @@ static void forward_events(struct uroce_worker *worker)
 	struct uroce_core_event event;
 
 	while (uroce_core_events(&worker->core, &event, 1) == 1) {
-		struct cq_shell *shell = event.cq ? event.cq->owner : NULL;
-
-		if (event.type == UROCE_EVENT_CQ_FIRED && shell && shell->channel)
-			uroce_channel_fire(shell);
+		if (event.type == UROCE_EVENT_CQ_FIRED)
+			uroce_channel_fire(event.cq->owner);
 		else
 			push_event(worker,
 				&(struct uroce_event){.type = event.type,

@@ -45,9 +45,9 @@ struct uroce_cq {
 	uint32_t turn;		  /* poller: the ring to drain next */
 	_Atomic uint32_t armed;	  /* enum uroce_cq_arm */
 	_Atomic uint32_t overrun; /* a completion was lost */
-	/* In a core's list of queues that fired when there was no room for the event. */
-	atomic_bool waits;
-	struct uroce_cq *waits_next; /* of the core that set `waits` */
+	/* Events still to come of a queue that fired when there was no room for them. */
+	_Atomic uint32_t waits;
+	struct uroce_cq *waits_next; /* of the core that made `waits` more than 0 */
 	void *owner;		     /* the shell's, for events */
 	struct uroce_ring rings[];   /* by worker */
 };

@@ -43,13 +43,13 @@ static inline bool uroce_events_push(struct uroce_events *events, struct uroce_c
 
 /*
  * An armed queue fired: somebody may sleep until told, so this is never lost. A queue that waits
- * already has its event still to come, and with it this one.
+ * already, maybe for another core, has one more event to come.
  */
 static inline void uroce_events_push_fired(struct uroce_events *events, struct uroce_cq *cq)
 {
 	const struct uroce_core_event event = {.type = UROCE_EVENT_CQ_FIRED, .cq = cq};
 
-	if (uroce_events_push(events, event) || atomic_exchange(&cq->waits, true))
+	if (uroce_events_push(events, event) || atomic_fetch_add(&cq->waits, 1) > 0)
 		return;
 	cq->waits_next = events->waiting;
 	events->waiting = cq;
@@ -70,10 +70,12 @@ static inline uint32_t uroce_events_pop(
 	for (; got < n && events->waiting; got++) {
 		struct uroce_cq *cq = events->waiting;
 
-		events->waiting = cq->waits_next;
+		struct uroce_cq *next = cq->waits_next;
+
 		out[got] = (struct uroce_core_event){.type = UROCE_EVENT_CQ_FIRED, .cq = cq};
-		/* Last: from here on it may be in another core's list. */
-		atomic_store(&cq->waits, false);
+		/* At 0 it may be in another core's list. */
+		if (atomic_fetch_sub(&cq->waits, 1) == 1)
+			events->waiting = next;
 	}
 	return got;
 }

@@ -222,11 +222,11 @@ static void the_event_descriptor_is_readable_while_there_are_events(void)
 	CU_ASSERT_EQUAL(uroce_qp_modify(pair.side[0].qp, &err, UROCE_QP_ATTR_STATE), 0);
 	CU_ASSERT_TRUE(is_readable(fd));
 	CU_ASSERT_EQUAL(uroce_event_poll(pair.side[0].dev, &event, 1), 1);
-	CU_ASSERT_EQUAL(event.type, UROCE_EVENT_CQ_FIRED);
-	CU_ASSERT_PTR_EQUAL(event.cq, pair.side[0].cq);
+	CU_ASSERT_EQUAL(event.type, UROCE_EVENT_QP_LAST_WQE_REACHED);
 	CU_ASSERT_TRUE(is_readable(fd));
 	CU_ASSERT_EQUAL(uroce_event_poll(pair.side[0].dev, &event, 1), 1);
-	CU_ASSERT_EQUAL(event.type, UROCE_EVENT_QP_LAST_WQE_REACHED);
+	CU_ASSERT_EQUAL(event.type, UROCE_EVENT_CQ_FIRED);
+	CU_ASSERT_PTR_EQUAL(event.cq, pair.side[0].cq);
 	CU_ASSERT_EQUAL(uroce_event_poll(pair.side[0].dev, &event, 1), 0);
 	CU_ASSERT_FALSE(is_readable(fd));
 	pair_fini(&pair);
@@ -242,6 +242,62 @@ static void events_from_before_are_seen_when_the_descriptor_is_made(void)
 	CU_ASSERT_TRUE(is_readable(uroce_event_fd(pair.side[0].dev)));
 	CU_ASSERT_EQUAL(uroce_event_poll(pair.side[0].dev, &event, 1), 1);
 	CU_ASSERT_EQUAL(event.type, UROCE_EVENT_QP_LAST_WQE_REACHED);
+	pair_fini(&pair);
+}
+
+/* As if the application had not read for a long time. */
+static void fill_events(struct uroce_worker *worker)
+{
+	struct uroce_event *slot;
+
+	while ((slot = uroce_ring_reserve(&worker->events))) {
+		*slot = (struct uroce_event){.type = UROCE_EVENT_COMM_EST};
+		uroce_ring_advance(&worker->events);
+	}
+	uroce_ring_publish_seq(&worker->events);
+}
+
+static void an_armed_queue_fires_though_nobody_reads_events(void)
+{
+	struct uroce_device *dev;
+	struct uroce_event event;
+	struct uroce_wc wc;
+	int fired = 0;
+
+	pair_init(&pair, NULL);
+	dev = pair.side[0].dev;
+	fill_events(&dev->workers[0]);
+	/* Armed and fired twice before anybody looks. */
+	for (uint64_t i = 0; i < 2; i++) {
+		CU_ASSERT_EQUAL(uroce_cq_arm_event(pair.side[0].cq, false), 0);
+		post_write(0, pair.side[0].qp, i);
+		turns(20);
+		CU_ASSERT_EQUAL(uroce_cq_poll(pair.side[0].cq, &wc, 1), 1);
+	}
+	while (uroce_event_poll(dev, &event, 1) == 1)
+		if (event.type == UROCE_EVENT_CQ_FIRED && event.cq == pair.side[0].cq)
+			fired++;
+	CU_ASSERT_EQUAL(fired, 2);
+	pair_fini(&pair);
+}
+
+/* An event that nobody took goes with its queue: it would name what is freed. */
+static void a_destroyed_queues_event_is_gone(void)
+{
+	struct uroce_cq *cq;
+	struct uroce_qp *qps[2];
+	struct uroce_event event;
+
+	pair_init(&pair, NULL);
+	CU_ASSERT_EQUAL_FATAL(uroce_cq_create(pair.side[0].dev, 16, &cq), 0);
+	connect_on(cq, qps);
+	CU_ASSERT_EQUAL(uroce_cq_arm_event(cq, false), 0);
+	post_write(0, qps[0], 1);
+	turns(20);
+	disconnect(qps);
+	CU_ASSERT_EQUAL(uroce_cq_destroy(cq), 0);
+	while (uroce_event_poll(pair.side[0].dev, &event, 1) == 1)
+		CU_ASSERT_NOT_EQUAL(event.type, UROCE_EVENT_CQ_FIRED);
 	pair_fini(&pair);
 }
 
@@ -471,6 +527,10 @@ int main(void)
 			the_event_descriptor_is_readable_while_there_are_events},
 		{"events from before are seen when the descriptor is made",
 			events_from_before_are_seen_when_the_descriptor_is_made},
+		{"an armed queue fires though nobody reads the device's events",
+			an_armed_queue_fires_though_nobody_reads_events},
+		{"a destroyed queue's event that nobody took is gone",
+			a_destroyed_queues_event_is_gone},
 		{"a completion queue grows and shrinks with what waits in it",
 			a_queue_grows_and_shrinks_with_its_completions},
 		{"a shrunk completion queue overflows at its new size",
