@@ -22,14 +22,21 @@ uint32_t uroce_local_find_group(const struct uroce_local *local, struct uroce_gi
 	return i;
 }
 
+static bool is_own_addr(const struct uroce_local *local, struct uroce_gid addr)
+{
+	for (uint32_t i = 0; i < local->num_addrs; i++)
+		if (uroce_gid_equal(local->addrs[i], addr))
+			return true;
+	return false;
+}
+
 /* Whether the datagram is for an address or a group of ours; notes the group. */
 static bool is_for_us(const struct uroce_local *local, struct uroce_pkt *pkt)
 {
 	uint32_t group;
 
-	for (uint32_t i = 0; i < local->num_addrs; i++)
-		if (uroce_gid_equal(local->addrs[i], pkt->dst))
-			return true;
+	if (is_own_addr(local, pkt->dst))
+		return true;
 	group = uroce_local_find_group(local, pkt->dst);
 	if (group == local->num_groups)
 		return false;
@@ -59,6 +66,17 @@ static bool mac_fits_address(const struct uroce_local *local, const struct uroce
 		return !pkt->group || local->promiscuous;
 	uroce_gid_multicast_mac(pkt->dst, mac);
 	return pkt->group && memcmp(dmac, mac, sizeof(mac)) == 0;
+}
+
+/*
+ * A datagram of ours to a group of ours that the wire brings back: the members have theirs already,
+ * by the copy that was looped when it was sent. By the address too, as ports may share a MAC.
+ */
+static bool is_echo(const struct uroce_local *local, const struct uroce_pkt *pkt)
+{
+	return pkt->group && !(pkt->flags & UROCE_PKT_INNER) &&
+		memcmp(pkt->data + UROCE_ETH_SMAC, local->mac, sizeof(local->mac)) == 0 &&
+		is_own_addr(local, pkt->src);
 }
 
 /* IPv4, as far as it takes to know whose frame this is. */
@@ -174,6 +192,8 @@ static enum uroce_drop parse_udp(
 		return UROCE_DROP_DGID_NOT_OURS;
 	if (!mac_fits_address(local, pkt))
 		return UROCE_DROP_NOT_OUR_MAC;
+	if (is_echo(local, pkt))
+		return UROCE_DROP_ECHO;
 	if (pkt->ip[0] >> 4 == 4)
 		drop = check_ipv4(local, pkt);
 	if (drop != UROCE_ACCEPTED)

@@ -18,6 +18,7 @@
 /* What the caller already knows of a frame; or'ed into uroce_pkt.flags. */
 enum uroce_pkt_flag {
 	UROCE_PKT_IPV4_CHECKSUM_OK = 1, /* the port has verified the IPv4 header checksum */
+	UROCE_PKT_INNER = 2,		/* did not come from the wire now: looped or handed over */
 };
 
 /* A frame coming in. The caller sets data, bytes and flags; parsing sets the rest. */

@@ -190,6 +190,7 @@ enum uroce_event_type {
 	X(NOT_ROCE_PORT,	true,  "UDP, but not to port 4791") \
 	X(LATER_FRAGMENT,	true,  "a later IPv4 fragment; whose it is cannot be told") \
 	X(DGID_NOT_OURS,	true,  "RoCE, but the destination address is none of this device's") \
+	X(ECHO,			false, "this device's own datagram to a group, come back by the wire") \
 	X(FRAME_TOO_SHORT,	false, "frame ends inside its headers") \
 	X(IP_HEADER,		false, "IP version, header length or addresses are wrong") \
 	X(IPV4_CHECKSUM,	false, "IPv4 header checksum is wrong") \

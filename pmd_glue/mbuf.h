@@ -9,14 +9,15 @@
 
 #include "core.h"
 
-/* A view of a received frame in one segment. */
-static inline void uroce_mbuf_view(const struct rte_mbuf *mbuf, struct uroce_pkt *pkt)
+/* A view of a received frame in one segment; flags: what else is known of it. */
+static inline void uroce_mbuf_view(
+	const struct rte_mbuf *mbuf, uint16_t flags, struct uroce_pkt *pkt)
 {
 	pkt->data = rte_pktmbuf_mtod(mbuf, const uint8_t *);
 	pkt->bytes = rte_pktmbuf_data_len(mbuf);
-	pkt->flags = (mbuf->ol_flags & RTE_MBUF_F_RX_IP_CKSUM_MASK) == RTE_MBUF_F_RX_IP_CKSUM_GOOD
-		? UROCE_PKT_IPV4_CHECKSUM_OK
-		: 0;
+	pkt->flags = flags;
+	if ((mbuf->ol_flags & RTE_MBUF_F_RX_IP_CKSUM_MASK) == RTE_MBUF_F_RX_IP_CKSUM_GOOD)
+		pkt->flags |= UROCE_PKT_IPV4_CHECKSUM_OK;
 }
 
 /*

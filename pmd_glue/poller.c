@@ -50,8 +50,8 @@ void uroce_poller_fini(struct uroce_poller *poller)
 /* ---- receive ---- */
 
 /* Views of a burst. Frames in pieces are replaced by copies in one; originals keeps the rest. */
-static uint32_t view_burst(struct uroce_poller *poller, struct rte_mbuf **mbufs, uint32_t n,
-	struct uroce_pkt *pkts, struct rte_mbuf **linear)
+static uint32_t view_burst(struct uroce_poller *poller, uint16_t flags, struct rte_mbuf **mbufs,
+	uint32_t n, struct uroce_pkt *pkts, struct rte_mbuf **linear)
 {
 	uint32_t kept = 0;
 
@@ -67,7 +67,7 @@ static uint32_t view_burst(struct uroce_poller *poller, struct rte_mbuf **mbufs,
 			}
 			count(poller, rx_linearised, 1);
 		}
-		uroce_mbuf_view(one, &pkts[kept]);
+		uroce_mbuf_view(one, flags, &pkts[kept]);
 		mbufs[kept] = mbuf;
 		linear[kept++] = one;
 	}
@@ -106,13 +106,13 @@ static bool dispose(struct uroce_poller *poller, const struct uroce_pkt *pkt, st
 }
 
 static uint32_t rx_burst(struct uroce_poller *poller, struct uroce_core *core, uint64_t now_ns,
-	struct rte_mbuf **mbufs, uint32_t n)
+	uint16_t flags, struct rte_mbuf **mbufs, uint32_t n)
 {
 	struct rte_mbuf *linear[UROCE_BURST];
 	struct uroce_pkt pkts[UROCE_BURST];
 	uint32_t left = 0;
 
-	n = view_burst(poller, mbufs, n, pkts, linear);
+	n = view_burst(poller, flags, mbufs, n, pkts, linear);
 	uroce_core_rx(core, now_ns, pkts, n);
 	for (uint32_t i = 0; i < n; i++)
 		if (dispose(poller, &pkts[i], mbufs[i], linear[i]))
@@ -120,14 +120,15 @@ static uint32_t rx_burst(struct uroce_poller *poller, struct uroce_core *core, u
 	return left;
 }
 
+/* flags: of enum uroce_pkt_flag, for all of them. */
 static uint32_t rx(struct uroce_poller *poller, struct uroce_core *core, uint64_t now_ns,
-	struct rte_mbuf **mbufs, uint32_t n)
+	uint16_t flags, struct rte_mbuf **mbufs, uint32_t n)
 {
 	uint32_t left = 0;
 
 	for (uint32_t at = 0; at < n; at += UROCE_BURST) {
 		uint32_t part = n - at < UROCE_BURST ? n - at : UROCE_BURST;
-		uint32_t back = rx_burst(poller, core, now_ns, mbufs + at, part);
+		uint32_t back = rx_burst(poller, core, now_ns, flags, mbufs + at, part);
 
 		memmove(mbufs + left, mbufs + at, back * sizeof(*mbufs));
 		left += back;
@@ -137,59 +138,10 @@ static uint32_t rx(struct uroce_poller *poller, struct uroce_core *core, uint64_
 
 /* ---- what goes around ---- */
 
-/* Whether queue pairs of this device may be members of the group that the frame goes to. */
-static bool is_to_own_group(const struct uroce_core *core, const uint8_t *frame)
-{
-	const struct uroce_local *local = &core->conf.local;
-	const uint8_t *ip = frame + UROCE_ETH_BYTES;
-	struct uroce_gid dst = uroce_frame_ip_bytes(frame) == UROCE_IPV6_BYTES
-		? uroce_gid_load(ip + UROCE_IPV6_DST)
-		: uroce_gid_of_ipv4(uroce_load_be32(ip + UROCE_IPV4_DST));
-
-	return uroce_local_find_group(local, dst) < local->num_groups;
-}
-
-/*
- * A datagram of ours to a group of ours that the wire brings back: the members have theirs already,
- * by loop_copy.
- */
-static bool is_echo(
-	const struct uroce_poller *poller, const struct uroce_core *core, struct rte_mbuf *mbuf)
-{
-	const uint8_t *frame = rte_pktmbuf_mtod(mbuf, const uint8_t *);
-	uint16_t type;
-
-	if (rte_pktmbuf_data_len(mbuf) < UROCE_ETH_BYTES + UROCE_IPV6_BYTES ||
-		!(frame[UROCE_ETH_DMAC] & 1) ||
-		memcmp(frame + UROCE_ETH_SMAC, poller->port->mac, sizeof(poller->port->mac)) != 0)
-		return false;
-	type = uroce_load_be16(frame + UROCE_ETH_TYPE);
-	return (type == UROCE_ETHERTYPE_IPV4 || type == UROCE_ETHERTYPE_IPV6) &&
-		is_to_own_group(core, frame);
-}
-
-static uint32_t drop_echoes(struct uroce_poller *poller, const struct uroce_core *core,
-	struct rte_mbuf **mbufs, uint32_t n)
-{
-	uint32_t kept = 0;
-
-	if (core->conf.local.num_groups == 0)
-		return n;
-	for (uint32_t i = 0; i < n; i++) {
-		if (is_echo(poller, core, mbufs[i])) {
-			count(poller, rx_echoes, 1);
-			rte_pktmbuf_free(mbufs[i]);
-		} else {
-			mbufs[kept++] = mbufs[i];
-		}
-	}
-	return kept;
-}
-
 uint32_t uroce_poller_rx(struct uroce_poller *poller, struct uroce_core *core, uint64_t now_ns,
 	struct rte_mbuf **mbufs, uint32_t n)
 {
-	return rx(poller, core, now_ns, mbufs, drop_echoes(poller, core, mbufs, n));
+	return rx(poller, core, now_ns, 0, mbufs, n);
 }
 
 uint32_t uroce_poller_rx_inner(
@@ -203,7 +155,7 @@ uint32_t uroce_poller_rx_inner(
 	poller->num_looped = 0;
 	if (n < UROCE_LOOPED_MAX)
 		n += uroce_steer_pop(poller->steer, poller->queue, mbufs + n, UROCE_LOOPED_MAX - n);
-	left = rx(poller, core, now_ns, mbufs, n);
+	left = rx(poller, core, now_ns, UROCE_PKT_INNER, mbufs, n);
 	rte_pktmbuf_free_bulk(mbufs, left);
 	return n;
 }
@@ -227,6 +179,18 @@ static uint32_t provide_spares(struct uroce_poller *poller, uint32_t want)
 static bool is_to_self(const struct uroce_poller *poller, const uint8_t *frame)
 {
 	return memcmp(frame + UROCE_ETH_DMAC, poller->port->mac, sizeof(poller->port->mac)) == 0;
+}
+
+/* Whether queue pairs of this device may be members of the group that the frame goes to. */
+static bool is_to_own_group(const struct uroce_core *core, const uint8_t *frame)
+{
+	const struct uroce_local *local = &core->conf.local;
+	const uint8_t *ip = frame + UROCE_ETH_BYTES;
+	struct uroce_gid dst = uroce_frame_ip_bytes(frame) == UROCE_IPV6_BYTES
+		? uroce_gid_load(ip + UROCE_IPV6_DST)
+		: uroce_gid_of_ipv4(uroce_load_be32(ip + UROCE_IPV4_DST));
+
+	return uroce_local_find_group(local, dst) < local->num_groups;
 }
 
 /* Members on this side of the wire get a copy. */

@@ -28,7 +28,6 @@ struct uroce_poller_counters {
 	uint64_t rx_linearised; /* frames that came in pieces and were copied together */
 	uint64_t rx_no_buffer;	/* frames in pieces that found no buffer, and were dropped */
 	uint64_t rx_not_ours;	/* frames that were nobody's here, and were freed */
-	uint64_t rx_echoes;	/* own datagrams to own groups that came back, and were freed */
 	uint64_t looped;	/* frames to the port's own MAC, delivered without the wire */
 	uint64_t tx_kept;	/* times the port did not take a whole burst */
 	uint64_t tx_refused;	/* frames that the port would not take for a long time: dropped */

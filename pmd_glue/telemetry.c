@@ -109,7 +109,6 @@ static void tell_poller(struct rte_tel_data *port, const struct uroce_poller *po
 	rte_tel_data_add_dict_u64(port, "rx_linearised", LOOK(c->rx_linearised));
 	rte_tel_data_add_dict_u64(port, "rx_no_buffer", LOOK(c->rx_no_buffer));
 	rte_tel_data_add_dict_u64(port, "rx_not_ours", LOOK(c->rx_not_ours));
-	rte_tel_data_add_dict_u64(port, "rx_echoes", LOOK(c->rx_echoes));
 	rte_tel_data_add_dict_u64(port, "looped", LOOK(c->looped));
 	rte_tel_data_add_dict_u64(port, "tx_kept", LOOK(c->tx_kept));
 	rte_tel_data_add_dict_u64(port, "tx_refused", LOOK(c->tx_refused));

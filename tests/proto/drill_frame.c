@@ -35,7 +35,7 @@ struct frame {
 	uint64_t swap_add, compare;
 	uint64_t syndrome, msn, orig, imm, inv;
 	uint64_t pad, tver, pkey, qp, src, dst, trail, tos, ttl, sport;
-	uint64_t qkey, sqpn, type, level, dmac;
+	uint64_t qkey, sqpn, type, level, dmac, smac;
 };
 
 /* Bytes being put one after the other. */
@@ -147,7 +147,8 @@ static bool read_field(struct frame *f, const char *word, int64_t number, const 
 		{"tver", &f->tver}, {"pkey", &f->pkey}, {"qp", &f->qp}, {"src", &f->src},
 		{"dst", &f->dst}, {"trail", &f->trail}, {"tos", &f->tos}, {"ttl", &f->ttl},
 		{"sport", &f->sport}, {"credits", &f->syndrome}, {"qkey", &f->qkey},
-		{"sqpn", &f->sqpn}, {"type", &f->type}, {"level", &f->level}, {"dmac", &f->dmac}};
+		{"sqpn", &f->sqpn}, {"type", &f->type}, {"level", &f->level}, {"dmac", &f->dmac},
+		{"smac", &f->smac}};
 
 	f->has_dma |= strcmp(word, "dma") == 0;
 	f->has_pad |= strcmp(word, "pad") == 0;
@@ -184,7 +185,8 @@ static struct frame read_line(const struct drill *d, const char *line)
 		.qkey = d->ep.conf.qkey,
 		.sqpn = DRILL_PEER_QPN,
 		.type = 1,
-		.dmac = 0x020000000000u | (uint8_t)d->ep.conf.ip};
+		.dmac = 0x020000000000u | (uint8_t)d->ep.conf.ip,
+		.smac = 0x020000000000u | (uint8_t)d->ep.conf.peer_ip};
 	const char *at = line;
 	char word[WORD_BYTES];
 
@@ -226,10 +228,10 @@ static uint32_t icrc(const uint8_t *ip, size_t bytes)
 	return ~crc;
 }
 
-static void put_ethernet_to_udp(struct out *out, const struct drill *d, const struct frame *f)
+static void put_ethernet_to_udp(struct out *out, const struct frame *f)
 {
 	put(out, f->dmac, 6);
-	put(out, 0x020000000000u | (uint8_t)d->ep.conf.peer_ip, 6);
+	put(out, f->smac, 6);
 	put(out, 0x0800, 2);
 	put(out, 0x45, 1);
 	put(out, f->tos, 1);
@@ -314,7 +316,7 @@ uint32_t drill_build_frame(const struct drill *d, const char *line, uint8_t *sta
 	uint8_t *ip = start + 14;
 	uint32_t crc;
 
-	put_ethernet_to_udp(&out, d, &f);
+	put_ethernet_to_udp(&out, &f);
 	put_bth(&out, d, &f);
 	put_extensions(&out, &f);
 	for (uint64_t i = 0; i < f.len; i++)

@@ -411,6 +411,8 @@ static void unplaced_answer(struct drill *d)
 
 static void datagrams(struct drill *d)
 {
+	struct uroce_cmd set = {
+		.kind = UROCE_CMD_GROUP_SET, .group.addr = uroce_gid_of_ipv4(0xe0000105)};
 	struct endpoint_conf conf = drill_conf(d);
 
 	conf.caps.type = UROCE_QP_UD;
@@ -423,6 +425,10 @@ static void datagrams(struct drill *d)
 	dropped(d, UROCE_DROP_NOT_A_MEMBER, "UD_SEND_ONLY psn +0 len 8 qp 0xffffff");
 	dropped(d, UROCE_DROP_OPCODE_NOT_FOR_QP, "SEND_ONLY psn +0 len 8");
 	dropped(d, UROCE_DROP_OPCODE_NOT_FOR_QP, "UC_SEND_ONLY psn +0 len 8");
+	expect_number(d, uroce_core_ctrl(&d->ep.core, &set, 0), 0);
+	dropped(d, UROCE_DROP_ECHO,
+		"UD_SEND_ONLY psn +0 len 8 qp 0xffffff dst 0xe0000105 dmac 0x01005e000105 "
+		"src 0xc0000201 smac 0x020000000001");
 	post_recv(d, 200, 0x1000, 47);
 	answered_drop(d, UROCE_DROP_RECV_TOO_SHORT, "UD_SEND_ONLY psn +0 len 8");
 	inject(d, "UD_SEND_ONLY psn +0 len 7");

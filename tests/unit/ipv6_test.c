@@ -50,17 +50,22 @@ static void start(void)
 }
 
 /* From a copy of exactly that size, so that a step over its edge is seen. */
-static enum uroce_drop parse(uint32_t bytes)
+static enum uroce_drop parse_flagged(uint32_t bytes, uint16_t flags)
 {
 	uint8_t *frame = malloc(bytes ? bytes : 1);
 	enum uroce_drop drop;
 
 	CU_ASSERT_PTR_NOT_NULL_FATAL(frame);
 	memcpy(frame, spoilt, bytes);
-	pkt = (struct uroce_pkt){.data = frame, .bytes = bytes};
+	pkt = (struct uroce_pkt){.data = frame, .bytes = bytes, .flags = flags};
 	drop = uroce_parse(&local, &pkt);
 	free(frame);
 	return drop;
+}
+
+static enum uroce_drop parse(uint32_t bytes)
+{
+	return parse_flagged(bytes, 0);
 }
 
 static bool icrc_is_right(void)
@@ -292,6 +297,35 @@ static void scapys_vector_is_right(void)
 	uroce_pcap_reader_close(reader);
 }
 
+/* Only our own address, our own MAC and the wire together make an echo. */
+static void our_own_datagram_to_a_group_is_not_taken_from_the_wire(void)
+{
+	static const struct uroce_gid group = {0xff0e000000000000, 0x0000000100020003};
+
+	start();
+	memcpy(spoilt, (uint8_t[]){0x33, 0x33, 0x00, 0x02, 0x00, 0x03}, 6);
+	uroce_gid_store(spoilt + V6_IP + 24, group);
+	local.groups[0] = (struct uroce_local_group){.addr = group};
+	local.num_groups = 1;
+	CU_ASSERT_EQUAL(parse(sizeof(spoilt)), UROCE_ACCEPTED);
+	memcpy(spoilt + 6, local.mac, 6);
+	CU_ASSERT_EQUAL(parse(sizeof(spoilt)), UROCE_ACCEPTED);
+	uroce_gid_store(spoilt + V6_IP + 8, us);
+	CU_ASSERT_EQUAL(parse(sizeof(spoilt)), UROCE_DROP_ECHO);
+	local.promiscuous = true;
+	CU_ASSERT_EQUAL(parse(sizeof(spoilt)), UROCE_DROP_ECHO);
+	local.promiscuous = false;
+	CU_ASSERT_EQUAL(parse_flagged(sizeof(spoilt), UROCE_PKT_INNER), UROCE_ACCEPTED);
+	CU_ASSERT_EQUAL(parse_flagged(sizeof(spoilt), UROCE_PKT_IPV4_CHECKSUM_OK), UROCE_DROP_ECHO);
+	spoilt[11]++;
+	CU_ASSERT_EQUAL(parse(sizeof(spoilt)), UROCE_ACCEPTED);
+	/* From ourselves to ourselves is not for a group. */
+	start();
+	memcpy(spoilt + 6, local.mac, 6);
+	uroce_gid_store(spoilt + V6_IP + 8, us);
+	CU_ASSERT_EQUAL(parse(sizeof(spoilt)), UROCE_ACCEPTED);
+}
+
 int main(void)
 {
 	static const struct unit_case cases[] = {
@@ -304,6 +338,8 @@ int main(void)
 		{"IPv4's addresses in an IPv6 header are refused", mapped_addresses_are_refused},
 		{"another address is handed back", another_address_is_handed_back},
 		{"a group has a MAC of its own", a_group_has_a_mac_of_its_own},
+		{"our own datagram to a group is not taken from the wire",
+			our_own_datagram_to_a_group_is_not_taken_from_the_wire},
 		{"a UDP checksum is checked if there is one",
 			a_udp_checksum_is_checked_if_there_is_one},
 		{"the ICRC covers what routers leave alone",
