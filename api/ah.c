@@ -206,6 +206,21 @@ void uroce_ah_query(const struct uroce_ah *ah, struct uroce_ah_conf *conf)
 
 /* ---- groups ---- */
 
+/*
+ * One call at a time changes who is a member and tells the workers: so what they are told last is
+ * what the list says. Who waits for its turn may be the one that polls a worker to be told.
+ */
+static void lock_groups(struct uroce_device *dev)
+{
+	while (pthread_mutex_trylock(&dev->groups_lock) != 0)
+		uroce_worker_wait_a_moment(dev);
+}
+
+static void unlock_groups(struct uroce_device *dev)
+{
+	pthread_mutex_unlock(&dev->groups_lock);
+}
+
 static struct group_entry **find_entry(
 	struct uroce_device *dev, const struct uroce_qp *qp, struct uroce_gid addr)
 {
@@ -217,40 +232,23 @@ static struct group_entry **find_entry(
 	return link;
 }
 
-/* Tells all workers whose the group is, or that it is nobody's, as the list says now. */
-static int tell_once(struct uroce_device *dev, struct uroce_gid addr, uint64_t *version)
+/* Tells all workers whose the group is, or that it is nobody's. Returns the first error. */
+static int tell_group(struct uroce_device *dev, struct uroce_gid addr)
 {
 	struct uroce_cmd cmd = {.kind = UROCE_CMD_GROUP_CLEAR, .group = {.addr = addr}};
-	const struct group_entry *member;
+	const struct group_entry *member = *find_entry(dev, NULL, addr);
 	int err = 0;
 
-	pthread_mutex_lock(&dev->lock);
-	*version = dev->groups_version;
-	member = *find_entry(dev, NULL, addr);
 	if (member) {
 		cmd.kind = UROCE_CMD_GROUP_SET;
 		cmd.group.owner = member->worker->index;
 	}
-	pthread_mutex_unlock(&dev->lock);
-	for (unsigned int i = 0; !err && i < dev->num_workers; i++)
-		err = uroce_worker_ctrl(&dev->workers[i], &cmd);
-	return err;
-}
+	for (unsigned int i = 0; i < dev->num_workers; i++) {
+		int failed = uroce_worker_ctrl(&dev->workers[i], &cmd);
 
-/* Until the list has not changed meanwhile: what two calls tell may come in any order. */
-static int tell_group(struct uroce_device *dev, struct uroce_gid addr)
-{
-	for (;;) {
-		uint64_t version;
-		int err = tell_once(dev, addr, &version);
-		bool changed;
-
-		pthread_mutex_lock(&dev->lock);
-		changed = version != dev->groups_version;
-		pthread_mutex_unlock(&dev->lock);
-		if (err || !changed)
-			return err;
+		err = err ? err : failed;
 	}
+	return err;
 }
 
 /* An entry for a new member, on the device's list. */
@@ -258,64 +256,47 @@ static int add_entry(struct uroce_qp *qp, struct uroce_gid addr, struct group_en
 {
 	struct qp_shell *shell = qp->owner;
 	struct uroce_device *dev = shell->dev;
-	struct group_entry *entry = calloc(1, sizeof(*entry)), *other;
-	int err = 0;
+	const struct group_entry *other = *find_entry(dev, NULL, addr);
+	struct group_entry *entry;
 
+	if (*find_entry(dev, qp, addr))
+		return -EEXIST;
+	if (other && other->worker != shell->worker)
+		return -EINVAL;
+	entry = calloc(1, sizeof(*entry));
 	if (!entry)
 		return -ENOMEM;
 	entry->member = (struct uroce_group_member){.qp = qp, .addr = addr};
 	entry->worker = shell->worker;
-	pthread_mutex_lock(&dev->lock);
-	other = *find_entry(dev, NULL, addr);
-	if (*find_entry(dev, qp, addr))
-		err = -EEXIST;
-	else if (other && other->worker != shell->worker)
-		err = -EINVAL;
-	if (!err) {
-		entry->next = dev->groups;
-		dev->groups = entry;
-		dev->groups_version++;
-	}
-	pthread_mutex_unlock(&dev->lock);
-	if (err)
-		free(entry);
+	entry->next = dev->groups;
+	dev->groups = entry;
 	*out = entry;
-	return err;
+	return 0;
 }
 
 /* Takes a membership off the list and, if it was the last, the group from the workers. */
 static void drop_entry(struct uroce_device *dev, const struct uroce_qp *qp, struct uroce_gid addr)
 {
-	struct group_entry **link, *entry;
-	bool last;
+	struct group_entry **link = find_entry(dev, qp, addr);
+	struct group_entry *entry = *link;
 
-	pthread_mutex_lock(&dev->lock);
-	link = find_entry(dev, qp, addr);
-	entry = *link;
-	if (entry) {
-		*link = entry->next;
-		dev->groups_version++;
-	}
-	last = entry && !*find_entry(dev, NULL, addr);
-	pthread_mutex_unlock(&dev->lock);
+	if (!entry)
+		return;
+	*link = entry->next;
 	free(entry);
 	/* A worker that cannot be told keeps on taking frames that nobody is a member for. */
-	if (last)
+	if (!*find_entry(dev, NULL, addr))
 		tell_group(dev, addr);
 }
 
-int uroce_qp_attach_group(struct uroce_qp *qp, const uint8_t gid[16])
+static int join(struct uroce_qp *qp, struct uroce_gid addr)
 {
 	struct qp_shell *shell = qp->owner;
 	struct uroce_device *dev = shell->dev;
 	struct uroce_cmd cmd = {.kind = UROCE_CMD_JOIN};
-	struct uroce_gid addr = uroce_gid_load(gid);
 	struct group_entry *entry;
-	int err;
+	int err = add_entry(qp, addr, &entry);
 
-	if (!uroce_gid_is_multicast(addr) || qp->caps.type != UROCE_QP_UD)
-		return -EINVAL;
-	err = add_entry(qp, addr, &entry);
 	if (err)
 		return err;
 	if (dev->has_port)
@@ -329,6 +310,20 @@ int uroce_qp_attach_group(struct uroce_qp *qp, const uint8_t gid[16])
 	return err;
 }
 
+int uroce_qp_attach_group(struct uroce_qp *qp, const uint8_t gid[16])
+{
+	struct qp_shell *shell = qp->owner;
+	struct uroce_gid addr = uroce_gid_load(gid);
+	int err;
+
+	if (!uroce_gid_is_multicast(addr) || qp->caps.type != UROCE_QP_UD)
+		return -EINVAL;
+	lock_groups(shell->dev);
+	err = join(qp, addr);
+	unlock_groups(shell->dev);
+	return err;
+}
+
 int uroce_qp_detach_group(struct uroce_qp *qp, const uint8_t gid[16])
 {
 	struct qp_shell *shell = qp->owner;
@@ -336,27 +331,23 @@ int uroce_qp_detach_group(struct uroce_qp *qp, const uint8_t gid[16])
 		.kind = UROCE_CMD_LEAVE, .qp = qp, .group.addr = uroce_gid_load(gid)};
 	int err;
 
+	lock_groups(shell->dev);
 	err = uroce_worker_ctrl(shell->worker, &cmd);
-	if (err)
-		return err;
-	drop_entry(shell->dev, qp, cmd.group.addr);
-	return 0;
+	if (!err)
+		drop_entry(shell->dev, qp, cmd.group.addr);
+	unlock_groups(shell->dev);
+	return err;
 }
 
 void uroce_group_forget(struct uroce_device *dev, const struct uroce_qp *qp)
 {
-	for (;;) {
-		struct group_entry *entry;
-		struct uroce_gid addr = {0};
+	struct group_entry *entry, *next;
 
-		pthread_mutex_lock(&dev->lock);
-		for (entry = dev->groups; entry && entry->member.qp != qp; entry = entry->next)
-			;
-		if (entry)
-			addr = entry->member.addr;
-		pthread_mutex_unlock(&dev->lock);
-		if (!entry)
-			return;
-		drop_entry(dev, qp, addr);
+	lock_groups(dev);
+	for (entry = dev->groups; entry; entry = next) {
+		next = entry->next;
+		if (entry->member.qp == qp)
+			drop_entry(dev, qp, entry->member.addr);
 	}
+	unlock_groups(dev);
 }

@@ -90,6 +90,7 @@ static void free_device(struct uroce_device *dev)
 	uroce_path_free_all(dev);
 	uroce_channel_fini(&dev->own_channel);
 	free(dev->ah_numbers);
+	pthread_mutex_destroy(&dev->groups_lock);
 	pthread_mutex_destroy(&dev->lock);
 	free(dev->workers);
 	free(dev->qp_slots);
@@ -106,6 +107,7 @@ static int create(const struct uroce_device_conf *conf, struct uroce_device **ou
 	if (!dev)
 		return -ENOMEM;
 	pthread_mutex_init(&dev->lock, NULL);
+	pthread_mutex_init(&dev->groups_lock, NULL);
 	uroce_channel_init(&dev->own_channel, dev, -1);
 	err = take_conf(dev, conf);
 	if (!err)

@@ -121,9 +121,9 @@ struct uroce_device {
 	struct path_entry *paths;
 	struct neighbour *neighbours;
 	uint32_t *ah_numbers; /* by slot: the last one used, and whether it is in use in bit 31 */
-	struct uroce_ah *lost_ahs; /* that a worker which does not poll may still know */
+	struct uroce_ah *lost_ahs;   /* that a worker which does not poll may still know */
+	pthread_mutex_t groups_lock; /* the list, and telling workers what it says */
 	struct group_entry *groups;
-	uint64_t groups_version; /* how often that list has changed */
 	/* Of queues that were made on none; its descriptor tells of the workers' events too. */
 	struct uroce_channel own_channel;
 	uint32_t num_pds, num_cqs, num_qps, num_channels, next_pd;
@@ -187,6 +187,10 @@ void uroce_worker_fini(struct uroce_worker *worker);
  * by message. -ETIMEDOUT: the worker does not poll; the command was not and will not be done.
  */
 int uroce_worker_ctrl(struct uroce_worker *worker, struct uroce_cmd *cmd);
+
+/* For a thread that waits for another's control call: naps, and serves the workers that it polls.
+ */
+void uroce_worker_wait_a_moment(struct uroce_device *dev);
 
 /* Cache line aligned zeroed memory, or NULL; free() takes it back. */
 void *uroce_allocate(size_t bytes);

@@ -312,6 +312,21 @@ static void post_request(struct uroce_worker *worker, struct uroce_request *requ
 		uroce_worker_wake(worker);
 }
 
+void uroce_worker_wait_a_moment(struct uroce_device *dev)
+{
+	uintptr_t self = thread_self();
+
+	/* Two threads that poll a worker each and ask something of the other's would wait for ever.
+	 */
+	for (unsigned int i = 0; i < dev->num_workers; i++) {
+		struct uroce_worker *worker = &dev->workers[i];
+
+		if (atomic_load(&worker->holder) == self && atomic_load(&worker->mailbox))
+			serve_mailbox(worker, uroce_clock_ns());
+	}
+	nap();
+}
+
 /* Waits until the request is done, then takes its result; gives up when it is late. */
 static int await(struct uroce_worker *worker, struct uroce_request *request, struct uroce_cmd *cmd)
 {
@@ -339,7 +354,7 @@ static int await(struct uroce_worker *worker, struct uroce_request *request, str
 			return -ETIMEDOUT;
 		}
 		posted = REQUEST_POSTED;
-		nap();
+		uroce_worker_wait_a_moment(worker->dev);
 	}
 	*cmd = request->cmd;
 	result = request->result;

@@ -6,8 +6,10 @@
  * another thread does between two steps of a call is done by the command that stands between them.
  */
 #include <errno.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "cunit_run.h"
 #include "pair.h"
@@ -17,6 +19,8 @@ enum {
 	WORKERS = 2,
 	QUICKLY_NS = 1000000
 };
+
+#define PATIENTLY_NS 20000000000ull
 
 /* A device of WORKERS workers with a queue pair type's bare necessities. */
 struct rig {
@@ -130,42 +134,155 @@ static void a_neighbour_that_timed_out_is_told_again(void)
 /* ---- groups ---- */
 
 static const uint8_t group[16] = {[10] = 0xff, 0xff, 224, 0, 1, 5};
-/* Joins when worker 0 is about to be told that the group is nobody's. */
-static struct uroce_qp *latecomer;
+
+/* Joins, in a thread of its own, when worker 0 is about to be told that the group is nobody's. */
+static struct latecomer {
+	struct uroce_qp *qp;
+	pthread_t thread;
+	bool came, finished;
+	int err;
+	struct rig *then_stuck; /* its worker 1 polls no more, from when the other has joined */
+} late;
+
+static void *join_late(void *arg)
+{
+	struct latecomer *l = arg;
+
+	l->err = uroce_qp_attach_group(l->qp, group);
+	return NULL;
+}
 
 int __real_uroce_worker_ctrl(struct uroce_worker *worker, struct uroce_cmd *cmd);
 int __wrap_uroce_worker_ctrl(struct uroce_worker *worker, struct uroce_cmd *cmd);
 
 int __wrap_uroce_worker_ctrl(struct uroce_worker *worker, struct uroce_cmd *cmd)
 {
-	struct uroce_qp *qp = latecomer;
+	struct timespec ts;
 
-	if (qp && cmd->kind == UROCE_CMD_GROUP_CLEAR && worker->index == 0) {
-		latecomer = NULL;
-		CU_ASSERT_EQUAL(uroce_qp_attach_group(qp, group), 0);
+	if (late.qp && !late.came && cmd->kind == UROCE_CMD_GROUP_CLEAR && worker->index == 0) {
+		late.came = true;
+		CU_ASSERT_EQUAL_FATAL(pthread_create(&late.thread, NULL, join_late, &late), 0);
+		/* As far as it comes before this call is done; the outcome is the same however far.
+		 */
+		clock_gettime(CLOCK_REALTIME, &ts);
+		ts.tv_nsec = (ts.tv_nsec + 50000000) % 1000000000;
+		ts.tv_sec += ts.tv_nsec < 50000000;
+		late.finished = pthread_timedjoin_np(late.thread, NULL, &ts) == 0;
+		if (late.then_stuck)
+			hold_up(late.then_stuck, 1, true);
 	}
 	return __real_uroce_worker_ctrl(worker, cmd);
+}
+
+static uint32_t groups_known(const struct rig *r, unsigned int worker)
+{
+	return r->dev->workers[worker].core.conf.local.num_groups;
+}
+
+/* The first member leaves as the second comes. */
+static void replace_member(struct rig *r, bool then_stuck, struct uroce_qp *qps[2])
+{
+	rig_init(r);
+	qps[0] = make_qp(r, UROCE_QP_UD, 0);
+	qps[1] = make_qp(r, UROCE_QP_UD, 0);
+	CU_ASSERT_EQUAL(uroce_qp_attach_group(qps[0], group), 0);
+	late = (struct latecomer){.qp = qps[1], .then_stuck = then_stuck ? r : NULL};
+	CU_ASSERT_EQUAL(uroce_qp_detach_group(qps[0], group), 0);
+	CU_ASSERT_TRUE_FATAL(late.came);
+	if (!late.finished)
+		CU_ASSERT_EQUAL(pthread_join(late.thread, NULL), 0);
+}
+
+static void end_replaced(struct rig *r, struct uroce_qp *qps[2])
+{
+	CU_ASSERT_EQUAL(uroce_qp_destroy(qps[0]), 0);
+	CU_ASSERT_EQUAL(uroce_qp_destroy(qps[1]), 0);
+	rig_fini(r);
 }
 
 static void a_group_outlasts_the_leaving_of_its_last_member(void)
 {
 	static struct rig r;
-	struct uroce_qp *first, *second;
+	struct uroce_qp *qps[2];
+
+	replace_member(&r, false, qps);
+	CU_ASSERT_EQUAL(late.err, 0);
+	for (unsigned int k = 0; k < WORKERS; k++)
+		CU_ASSERT_EQUAL(groups_known(&r, k), 1);
+	CU_ASSERT_EQUAL(uroce_qp_detach_group(qps[1], group), 0);
+	for (unsigned int k = 0; k < WORKERS; k++)
+		CU_ASSERT_EQUAL(groups_known(&r, k), 0);
+	end_replaced(&r, qps);
+}
+
+/* Who was told that it is a member is one; who was told that it is not can ask again. */
+static void a_worker_that_gets_stuck_takes_no_group_from_the_others(void)
+{
+	static struct rig r;
+	struct uroce_qp *qps[2];
+
+	replace_member(&r, true, qps);
+	CU_ASSERT_EQUAL(groups_known(&r, 0), late.err ? 0 : 1);
+	hold_up(&r, 1, false);
+	if (late.err)
+		CU_ASSERT_EQUAL(uroce_qp_attach_group(qps[1], group), 0);
+	for (unsigned int k = 0; k < WORKERS; k++) {
+		uroce_worker_poll(&r.dev->workers[k]);
+		uroce_worker_offline(&r.dev->workers[k]);
+		CU_ASSERT_EQUAL(groups_known(&r, k), 1);
+	}
+	end_replaced(&r, qps);
+}
+
+/* ---- threads that poll ---- */
+
+struct poller {
+	struct rig *rig;
+	unsigned int index;
+	pthread_barrier_t *barrier;
+	int err;
+};
+
+/* Polls a worker; asks something of all workers when the other thread does. */
+static void *poll_and_ask(void *arg)
+{
+	const struct uroce_ah_conf conf = {
+		.dgid = {[10] = 0xff, 0xff, 192, 0, 2, 9}, .mac = {2, 9}};
+	struct poller *p = arg;
+	struct uroce_worker *worker = uroce_device_worker(p->rig->dev, p->index);
+	struct uroce_ah *ah;
+
+	uroce_worker_poll(worker);
+	pthread_barrier_wait(p->barrier);
+	for (int i = 0; i < 100 && !p->err; i++) {
+		p->err = uroce_ah_create(p->rig->pd, &conf, &ah);
+		if (!p->err)
+			p->err = uroce_ah_destroy(ah);
+	}
+	uroce_worker_offline(worker);
+	return NULL;
+}
+
+static void threads_that_poll_may_ask_of_each_others_workers(void)
+{
+	static struct rig r;
+	struct poller pollers[WORKERS];
+	pthread_t threads[WORKERS];
+	pthread_barrier_t barrier;
 
 	rig_init(&r);
-	first = make_qp(&r, UROCE_QP_UD, 0);
-	second = make_qp(&r, UROCE_QP_UD, 0);
-	CU_ASSERT_EQUAL(uroce_qp_attach_group(first, group), 0);
-	latecomer = second;
-	CU_ASSERT_EQUAL(uroce_qp_detach_group(first, group), 0);
-	CU_ASSERT_PTR_NULL(latecomer);
-	for (int k = 0; k < WORKERS; k++)
-		CU_ASSERT_EQUAL(r.dev->workers[k].core.conf.local.num_groups, 1);
-	CU_ASSERT_EQUAL(uroce_qp_detach_group(second, group), 0);
-	for (int k = 0; k < WORKERS; k++)
-		CU_ASSERT_EQUAL(r.dev->workers[k].core.conf.local.num_groups, 0);
-	CU_ASSERT_EQUAL(uroce_qp_destroy(first), 0);
-	CU_ASSERT_EQUAL(uroce_qp_destroy(second), 0);
+	CU_ASSERT_EQUAL(pthread_barrier_init(&barrier, NULL, WORKERS), 0);
+	for (unsigned int i = 0; i < WORKERS; i++) {
+		r.dev->workers[i].patience_ns = PATIENTLY_NS;
+		pollers[i] = (struct poller){&r, i, &barrier, 0};
+		CU_ASSERT_EQUAL_FATAL(
+			pthread_create(&threads[i], NULL, poll_and_ask, &pollers[i]), 0);
+	}
+	for (unsigned int i = 0; i < WORKERS; i++) {
+		CU_ASSERT_EQUAL(pthread_join(threads[i], NULL), 0);
+		CU_ASSERT_EQUAL(pollers[i].err, 0);
+	}
+	pthread_barrier_destroy(&barrier);
 	rig_fini(&r);
 }
 
@@ -176,6 +293,10 @@ int main(void)
 			a_neighbour_that_timed_out_is_told_again},
 		{"a group outlasts the leaving of its last member",
 			a_group_outlasts_the_leaving_of_its_last_member},
+		{"a worker that gets stuck takes no group from the others",
+			a_worker_that_gets_stuck_takes_no_group_from_the_others},
+		{"threads that poll may ask of each other's workers",
+			threads_that_poll_may_ask_of_each_others_workers},
 	};
 
 	return run_suite("contend", cases, sizeof(cases) / sizeof(cases[0]));
