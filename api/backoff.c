@@ -27,6 +27,14 @@ void uroce_worker_wake(struct uroce_worker *worker)
 		uroce_fd_raise(worker->wake_fd);
 }
 
+void uroce_worker_wake_sleeper(struct uroce_worker *worker)
+{
+	/* The work must be seen to be there by who sees no sleeper here: backoff looks in turn. */
+	atomic_thread_fence(memory_order_seq_cst);
+	if (atomic_load(&worker->core.bells.asleep))
+		uroce_worker_wake(worker);
+}
+
 static void pause_for_a_moment(void)
 {
 	for (int i = 0; i < PAUSES; i++)
@@ -44,17 +52,11 @@ static bool has_work(struct uroce_worker *worker)
 }
 
 /* How long at the most: until the next timer, and no longer than asked for. */
-static uint64_t sleep_ns(struct uroce_worker *worker, uint64_t now_ns, bool interrupts)
+static uint64_t sleep_ns(struct uroce_worker *worker, uint64_t now_ns)
 {
 	uint64_t deadline_ns = uroce_core_next_deadline(&worker->core);
 	uint64_t most_ns = (uint64_t)worker->dev->conf.idle_sleep_us * NS_PER_US;
 
-	/*
-	 * A second now and then does no harm, and finds what a lost interrupt would hide. What
-	 * other workers hand over comes without one.
-	 */
-	if (interrupts && worker->dev->num_workers == 1 && most_ns < NS_PER_S)
-		most_ns = NS_PER_S;
 	if (deadline_ns <= now_ns)
 		return 0;
 	return deadline_ns - now_ns < most_ns ? deadline_ns - now_ns : most_ns;
@@ -76,8 +78,11 @@ static uint64_t sleep_once(struct uroce_worker *worker)
 	uint64_t from_ns = uroce_clock_ns(), slept_ns = 0, ns;
 
 	atomic_store(&worker->core.bells.asleep, 1);
-	ns = sleep_ns(worker, from_ns, port_fd >= 0);
-	if (ns > 0 && !has_work(worker)) {
+	/* A frame that came just before the port was asked to interrupt makes no interrupt. */
+	if (port_fd >= 0 && uroce_worker_poll(worker) > 0)
+		worker->idle_turns = 0;
+	ns = sleep_ns(worker, from_ns);
+	if (worker->idle_turns > 0 && ns > 0 && !has_work(worker)) {
 		wait_for(worker, port_fd, ns);
 		slept_ns = uroce_clock_ns() - from_ns;
 	}

@@ -145,6 +145,11 @@ static bool has_ipv6(const struct uroce_device *dev)
 	return false;
 }
 
+static void wake_worker(void *dev, uint32_t id)
+{
+	uroce_worker_wake_sleeper(&((struct uroce_device *)dev)->workers[id]);
+}
+
 static int open_port(struct uroce_device *dev)
 {
 	const struct uroce_device_conf *c = &dev->conf;
@@ -170,7 +175,7 @@ static int open_port(struct uroce_device *dev)
 	}
 	memcpy(dev->mac, dev->port.mac, sizeof(dev->mac));
 	dev->active_mtu_bytes = dev->port.active_mtu_bytes;
-	return uroce_steer_init(&dev->steer, c->port_id, c->num_workers);
+	return uroce_steer_init(&dev->steer, c->port_id, c->num_workers, wake_worker, dev);
 }
 
 static void attach_pollers(struct uroce_device *dev)

@@ -197,6 +197,8 @@ void *uroce_allocate(size_t bytes);
 
 /* Wakes a worker that sleeps. Any thread. */
 void uroce_worker_wake(struct uroce_worker *worker);
+/* The same, if it says that it sleeps; the work for it has been put where it looks. */
+void uroce_worker_wake_sleeper(struct uroce_worker *worker);
 
 /* ---- channel.c ---- */
 

@@ -308,8 +308,7 @@ static void post_request(struct uroce_worker *worker, struct uroce_request *requ
 	request->next = atomic_load(&worker->mailbox);
 	while (!atomic_compare_exchange_weak(&worker->mailbox, &request->next, request))
 		;
-	if (atomic_load(&worker->core.bells.asleep))
-		uroce_worker_wake(worker);
+	uroce_worker_wake_sleeper(worker);
 }
 
 void uroce_worker_wait_a_moment(struct uroce_device *dev)

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include <rte_ethdev.h>
+#include <rte_interrupts.h>
 #include <rte_pause.h>
 
 #include "mbuf.h"
@@ -301,19 +302,17 @@ bool uroce_poller_holds_frames(const struct uroce_poller *poller)
 
 int uroce_poller_listen(struct uroce_poller *poller)
 {
-	uint16_t id = poller->port->id;
-
-	if (!poller->port->rx_interrupts || rte_eth_dev_rx_intr_enable(id, poller->queue) != 0)
+	if (!poller->port->rx_interrupts ||
+		rte_eth_dev_rx_intr_enable(poller->port->id, poller->queue) != 0)
 		return -1;
-	/* A frame that came just before makes no interrupt. Drivers that cannot count say so. */
-	if (rte_eth_rx_queue_count(id, poller->queue) > 0) {
-		rte_eth_dev_rx_intr_disable(id, poller->queue);
-		return -1;
-	}
-	return rte_eth_dev_rx_intr_ctl_q_get_fd(id, poller->queue);
+	return poller->port->rx_events[poller->queue];
 }
 
 void uroce_poller_listen_end(struct uroce_poller *poller)
 {
+	struct rte_epoll_event event;
+
 	rte_eth_dev_rx_intr_disable(poller->port->id, poller->queue);
+	/* What it told is known: the next sleep shall not end at once. */
+	rte_epoll_wait(poller->port->rx_events[poller->queue], &event, 1, 0);
 }

@@ -16,6 +16,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -25,6 +26,7 @@
 #include <rte_errno.h>
 #include <rte_ether.h>
 #include <rte_ethdev.h>
+#include <rte_interrupts.h>
 #include <rte_mbuf.h>
 
 #include "log.h"
@@ -217,13 +219,39 @@ static int configure(struct uroce_port *port, const struct uroce_port_conf *conf
 	return rte_eth_dev_configure(port->id, port->num_queues, port->num_queues, &eth_conf);
 }
 
+/* ---- interrupts ---- */
+
+/* Reading a driver's descriptor is the EAL's business: some are emptied, some must not be. */
+static bool open_rx_events(struct uroce_port *port, uint16_t queue)
+{
+	int fd = epoll_create1(EPOLL_CLOEXEC);
+
+	port->rx_events[queue] = fd;
+	return fd >= 0 &&
+		rte_eth_dev_rx_intr_ctl_q(port->id, queue, fd, RTE_INTR_EVENT_ADD, NULL) == 0 &&
+		rte_eth_dev_rx_intr_disable(port->id, queue) == 0;
+}
+
+static void close_rx_events(struct uroce_port *port)
+{
+	for (uint16_t q = 0; q < port->num_queues; q++) {
+		if (port->rx_events[q] < 0)
+			continue;
+		rte_eth_dev_rx_intr_ctl_q(
+			port->id, q, port->rx_events[q], RTE_INTR_EVENT_DEL, NULL);
+		close(port->rx_events[q]);
+		port->rx_events[q] = -1;
+	}
+}
+
 /* Not all drivers that take the wish for interrupts have them. */
-static bool has_rx_interrupts(const struct uroce_port *port)
+static bool set_up_rx_events(struct uroce_port *port)
 {
 	for (uint16_t q = 0; q < port->num_queues; q++)
-		if (rte_eth_dev_rx_intr_ctl_q_get_fd(port->id, q) < 0 ||
-			rte_eth_dev_rx_intr_disable(port->id, q) != 0)
+		if (!open_rx_events(port, q)) {
+			close_rx_events(port);
 			return false;
+		}
 	return true;
 }
 
@@ -248,7 +276,7 @@ static int start(struct uroce_port *port, const struct uroce_port_conf *conf,
 	if (!err)
 		err = rte_eth_dev_start(port->id);
 	if (!err) {
-		port->rx_interrupts = conf->rx_interrupts && has_rx_interrupts(port);
+		port->rx_interrupts = conf->rx_interrupts && set_up_rx_events(port);
 		port->link_up = link_is_up(port->id);
 	}
 	/* A port that cannot be promiscuous still hears its own address. */
@@ -274,6 +302,8 @@ int uroce_port_open(struct uroce_port *port, const struct uroce_port_conf *conf)
 	port->id = conf->port_id;
 	port->host_owned = conf->host_owned;
 	port->num_queues = 1;
+	for (int q = 0; q < UROCE_WORKERS_MAX; q++)
+		port->rx_events[q] = -1;
 	if (!rte_eth_dev_is_valid_port(conf->port_id) ||
 		rte_eth_dev_info_get(conf->port_id, &info) != 0) {
 		UROCE_LOG(ERR, "there is no port %u; EAL found %u. Name one with --vdev or -a.\n",
@@ -321,6 +351,7 @@ bool uroce_port_link_changed(struct uroce_port *port, uint64_t now_ns, bool *up)
 
 void uroce_port_close(struct uroce_port *port)
 {
+	close_rx_events(port);
 	if (!port->host_owned)
 		rte_eth_dev_stop(port->id);
 	rte_mempool_free(port->pool);

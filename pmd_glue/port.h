@@ -8,6 +8,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "steer.h"
+
 struct rte_mempool;
 
 struct uroce_port_conf {
@@ -33,7 +35,8 @@ struct uroce_port {
 	uint16_t linux_mtu_bytes; /* by Linux's rule, for comparison */
 	uint32_t ip_mtu_bytes;	  /* what the port carries; UINT32_MAX: no limit known */
 	struct rte_mempool *pool;
-	bool rx_interrupts; /* a queue has a descriptor that tells of frames */
+	bool rx_interrupts;		  /* each queue has a descriptor that tells of frames: */
+	int rx_events[UROCE_WORKERS_MAX]; /* an epoll(7) descriptor by queue, for rte_epoll_wait */
 	bool takes_multicast;
 	bool link_up;
 	uint64_t link_seen_ns;

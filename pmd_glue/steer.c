@@ -15,12 +15,15 @@
 #include <rte_mbuf.h>
 #include <rte_ring.h>
 
-int uroce_steer_init(struct uroce_steer *steer, uint16_t port_id, uint32_t num)
+int uroce_steer_init(struct uroce_steer *steer, uint16_t port_id, uint32_t num,
+	void (*wake)(void *arg, uint32_t id), void *wake_arg)
 {
 	char name[RTE_RING_NAMESIZE];
 
 	memset(steer, 0, sizeof(*steer));
 	steer->num = num;
+	steer->wake = wake;
+	steer->wake_arg = wake_arg;
 	for (uint32_t i = 0; num > 1 && i < num; i++) {
 		snprintf(name, sizeof(name), "uroce_steer_%u_%u", port_id, i);
 		steer->rings[i] = rte_ring_create(
@@ -47,7 +50,10 @@ void uroce_steer_fini(struct uroce_steer *steer)
 
 bool uroce_steer_push(struct uroce_steer *steer, uint32_t to, struct rte_mbuf *mbuf)
 {
-	return to < steer->num && steer->rings[to] && rte_ring_enqueue(steer->rings[to], mbuf) == 0;
+	if (to >= steer->num || !steer->rings[to] || rte_ring_enqueue(steer->rings[to], mbuf) != 0)
+		return false;
+	steer->wake(steer->wake_arg, to);
+	return true;
 }
 
 uint32_t uroce_steer_pop(

@@ -22,10 +22,13 @@ enum {
 struct uroce_steer {
 	struct rte_ring *rings[UROCE_WORKERS_MAX]; /* by receiving worker */
 	uint32_t num;
+	void (*wake)(void *arg, uint32_t id); /* worker `id` has got a frame and may be asleep */
+	void *wake_arg;
 };
 
 /* num workers of a port; one alone needs no rings. -ENOMEM. */
-int uroce_steer_init(struct uroce_steer *steer, uint16_t port_id, uint32_t num);
+int uroce_steer_init(struct uroce_steer *steer, uint16_t port_id, uint32_t num,
+	void (*wake)(void *arg, uint32_t id), void *wake_arg);
 /* Frees the frames that are left. */
 void uroce_steer_fini(struct uroce_steer *steer);
 

@@ -5,6 +5,7 @@
  * The ports are memory rings with two queues each, and the peer sends on queue 0 alone, as a NIC
  * whose hashing does not know RoCE would deliver.
  */
+#include <pthread.h>
 #include <string.h>
 
 #include <rte_eth_ring.h>
@@ -16,7 +17,8 @@
 enum {
 	MEM_BYTES = 32768,
 	TURNS = 100000,
-	QUEUES = 2
+	QUEUES = 2,
+	A_MINUTE_US = 60000000
 };
 
 static struct rte_ring *make_ring(const char *name)
@@ -45,11 +47,12 @@ struct side {
 
 static struct side sides[2];
 
-static void open_side(int who)
+static void open_side(int who, uint32_t idle_sleep_us)
 {
 	struct side *s = &sides[who];
 	struct uroce_device_conf conf = {.port_id = (uint16_t)who,
 		.num_workers = QUEUES,
+		.idle_sleep_us = idle_sleep_us,
 		.addr = who ? "192.0.2.2" : "192.0.2.1"};
 
 	CU_ASSERT_EQUAL_FATAL(uroce_device_open(&conf, &s->dev), 0);
@@ -132,8 +135,8 @@ static void frames_find_the_worker_of_their_queue_pair(void)
 {
 	uint64_t handed_over;
 
-	open_side(0);
-	open_side(1);
+	open_side(0, 0);
+	open_side(1, 0);
 	write_between(0, 0, &handed_over);
 	CU_ASSERT_EQUAL(handed_over, 0);
 	/* Sent on queue 0, received by worker 0, wanted by worker 1. */
@@ -145,11 +148,79 @@ static void frames_find_the_worker_of_their_queue_pair(void)
 	close_side(1);
 }
 
+/* ---- sleeping ---- */
+
+static _Atomic uint64_t longest_ns;
+
+static void *sleeper(void *arg)
+{
+	struct uroce_worker *worker = arg;
+
+	while (!atomic_load(&worker->stop)) {
+		uint64_t ns = uroce_worker_backoff(worker, uroce_worker_poll(worker));
+
+		if (ns > longest_ns)
+			longest_ns = ns;
+	}
+	uroce_worker_offline(worker);
+	return NULL;
+}
+
+/* Until the sleeper has answered, if it ever does. */
+static void write_to_sleeper(struct uroce_qp *from, struct uroce_worker *worker)
+{
+	struct uroce_sge sge = {sides[0].mem, 64, sides[0].mr->lkey};
+	struct uroce_send_wr wr = {.opcode = UROCE_WR_RDMA_WRITE,
+		.flags = UROCE_SEND_SIGNALED,
+		.sge = &sge,
+		.num_sge = 1,
+		.rdma = {.remote_addr = (uintptr_t)sides[1].mem, .rkey = sides[1].mr->rkey}};
+	struct uroce_wc wc;
+
+	while (!atomic_load(&worker->core.bells.asleep))
+		;
+	CU_ASSERT_EQUAL(uroce_post_send(from, &wr, 1), 1);
+	while (uroce_cq_poll(sides[0].cq, &wc, 1) == 0) {
+		for (unsigned int w = 0; w < QUEUES; w++)
+			uroce_worker_poll(uroce_device_worker(sides[0].dev, w));
+		uroce_worker_poll(uroce_device_worker(sides[1].dev, 0));
+	}
+	CU_ASSERT_EQUAL(wc.status, UROCE_STATUS_SUCCESS);
+}
+
+static void a_frame_that_is_handed_over_wakes_its_worker(void)
+{
+	struct uroce_worker *worker;
+	struct uroce_qp *from, *to;
+	pthread_t thread;
+
+	open_side(0, 0);
+	open_side(1, A_MINUTE_US);
+	worker = uroce_device_worker(sides[1].dev, 1);
+	from = make_qp(0, 0);
+	to = make_qp(1, 1);
+	connect_qps(from, to);
+	longest_ns = 0;
+	CU_ASSERT_EQUAL_FATAL(pthread_create(&thread, NULL, sleeper, worker), 0);
+	for (int i = 0; i < 20; i++)
+		write_to_sleeper(from, worker);
+	atomic_store(&worker->stop, true);
+	uroce_worker_wake(worker);
+	pthread_join(thread, NULL);
+	CU_ASSERT_TRUE(longest_ns > 0 && longest_ns < 30000000000u);
+	CU_ASSERT_EQUAL(uroce_qp_destroy(from), 0);
+	CU_ASSERT_EQUAL(uroce_qp_destroy(to), 0);
+	close_side(0);
+	close_side(1);
+}
+
 int main(void)
 {
 	static const struct unit_case cases[] = {
 		{"frames find the worker of their queue pair",
 			frames_find_the_worker_of_their_queue_pair},
+		{"a frame that is handed over wakes its worker",
+			a_frame_that_is_handed_over_wakes_its_worker},
 	};
 
 	if (uroce_eal_init_embedded(0) != 0 || !make_ports())
