@@ -178,6 +178,10 @@ int uroce_ah_create_from_wc(
 
 	if (!(wc->flags & UROCE_WC_GRH))
 		return -EINVAL;
+	if (v6[0] >> 4 != 6 && (wc->flags & UROCE_WC_GRH_IPV6))
+		return -EINVAL;
+	if (v4[0] >> 4 != 4 && !(wc->flags & UROCE_WC_GRH_IPV6))
+		return -EINVAL;
 	if (wc->flags & UROCE_WC_GRH_IPV6) {
 		memcpy(conf.dgid, v6 + UROCE_IPV6_SRC, sizeof(conf.dgid));
 		conf.traffic_class = (uint8_t)(first >> 20);

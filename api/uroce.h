@@ -10,10 +10,11 @@
  * - Threads. The data path (post, poll) takes no lock: one thread at a time may post to a send
  *   queue, one to a receive queue, one may poll a completion queue; they may be the same or
  *   different threads. To a shared receive queue any number of threads may post at once. Control
- * calls (create, modify, destroy, register, query) may come from any thread at any time unless the
- * call says otherwise. They act at once when made by the thread that polls the worker, or when
- * nobody polls it; else they go to the worker as a message and wait for its next turn, for two
- * seconds at the most: -ETIMEDOUT says that it does not poll.
+ *   calls (create, modify, destroy, register, query) may come from any thread at any time unless
+ *   the call says otherwise. They act at once when made by the thread that polls the worker, or
+ *   when nobody polls it; else they go to the worker as a message and wait for its next turn, for
+ *   two seconds at the most: -ETIMEDOUT says that it does not poll. Where -ETIMEDOUT is listed,
+ *   -ENOMEM may also say that there was no memory for the message: call again.
  * - Ownership. What a create call hands out is the caller's until the destroy call; children go
  *   before parents (-EBUSY otherwise). Structures passed in are copied; nothing keeps a pointer to
  *   them. Buffers named by work requests stay the application's; do not touch them until the

@@ -162,6 +162,15 @@ static void datagrams_go_there_and_back(void)
 	CU_ASSERT_EQUAL(send_and_wait(1, &wr), UROCE_STATUS_SUCCESS);
 	CU_ASSERT_TRUE(pair_wait(&pair, 0, &wc, TURNS));
 	CU_ASSERT_EQUAL(wc.byte_len, 48);
+	/* The header of another datagram, or none at all. */
+	wc.flags = UROCE_WC_GRH | UROCE_WC_GRH_IPV6;
+	CU_ASSERT_EQUAL(
+		uroce_ah_create_from_wc(pair.side[1].pd, &wc, pair.side[1].mem + 65536, &back),
+		-EINVAL);
+	wc.flags = UROCE_WC_GRH;
+	CU_ASSERT_EQUAL(
+		uroce_ah_create_from_wc(pair.side[1].pd, &wc, pair.side[1].mem + 65537, &back),
+		-EINVAL);
 	wc.flags = 0;
 	CU_ASSERT_EQUAL(
 		uroce_ah_create_from_wc(pair.side[1].pd, &wc, pair.side[1].mem + 65536, &back),
