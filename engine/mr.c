@@ -167,7 +167,6 @@ int uroce_mr_table_add(struct uroce_mr_table *table, const struct uroce_mr_attr 
 	SET(slot, qpn, 0);
 	SET(slot, access, (uint16_t)attr->access);
 	SET(slot, kind, (uint8_t)attr->kind);
-	SET(slot, region, 0);
 	SET(slot, area, attr->area);
 	SET(slot, last_key, chosen);
 	set_range(slot, attr->addr, attr->bytes, attr->ptr);

@@ -160,7 +160,6 @@ void uroce_qp_enter_error(struct uroce_core *core, struct uroce_qp *qp, uint64_t
 	atomic_store(&qp->in_error, 1);
 	uroce_timer_cancel(&qp->comp.timer);
 	uroce_ready_remove(&core->ready, &qp->requests);
-	qp->resp.in_message = false;
 	/* A refusal is still to be told, after the answers that come before it. */
 	if (!owes_nak)
 		uroce_resp_stop(core, qp);

@@ -202,6 +202,24 @@ static void ack_requests_within(struct drill *d)
 	expect_cqe(d, "send 100 SUCCESS len %u", 100 * DRILL_MTU);
 }
 
+/* What was counted before a retry counts no more. */
+static void ack_requests_again(struct drill *d)
+{
+	char line[DRILL_TEXT_BYTES];
+
+	post(d, "SEND 100 len %u at 0", 40 * DRILL_MTU);
+	for (uint32_t i = 0; i < 40; i++)
+		expect_number(d, drill_next_line(d, line, sizeof(line)), true);
+	inject(d, "ACKNOWLEDGE psn +3 NAK 0");
+	for (uint32_t i = 3; i < 40; i++) {
+		expect_number(d, drill_next_line(d, line, sizeof(line)), true);
+		expect_number(d, (d->packet.psn - d->sq_psn) & 0xffffff, i);
+		expect_number(d, d->packet.ackreq, i == 3 + 31 || i == 39);
+	}
+	inject(d, "ACKNOWLEDGE psn +39 ACK");
+	expect_cqe(d, "send 100 SUCCESS len %u", 40 * DRILL_MTU);
+}
+
 static void window(struct drill *d)
 {
 	for (uint32_t window = 1; window <= 5; window++) {
@@ -440,6 +458,8 @@ int main(void)
 		{"solicited is said with the last packet alone", solicited},
 		{"Ethernet, IPv4, UDP and BTH are what the path says", frame_fields},
 		{"a long message asks for acknowledgements on the way", ack_requests_within},
+		{"a retry begins to count anew when it asks for acknowledgements",
+			ack_requests_again},
 		{"the window is never exceeded and moves with every ACK", window},
 		{"the last packet of a window asks for an acknowledgement",
 			window_asks_before_it_closes},

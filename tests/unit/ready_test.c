@@ -219,8 +219,8 @@ static void no_bell_rung_is_none_taken(void)
 static void a_bell_rung_twice_is_listed_once(void)
 {
 	start_bells();
-	uroce_bell_ring(&bells, &bell[0]);
-	uroce_bell_ring(&bells, &bell[0]);
+	CU_ASSERT_TRUE(uroce_bell_ring(&bells, &bell[0]));
+	CU_ASSERT_FALSE(uroce_bell_ring(&bells, &bell[0]));
 	CU_ASSERT_EQUAL(atomic_load(&bell[0].rung), 1);
 	CU_ASSERT_PTR_EQUAL(uroce_bells_take(&bells), &bell[0]);
 	CU_ASSERT_PTR_NULL(bell[0].next);
