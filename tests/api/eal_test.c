@@ -286,6 +286,121 @@ static void groups_on_a_port_that_hears_itself_get_one(void)
 	rte_ring_free(ring);
 }
 
+/* ---- a port that does not take everything ---- */
+
+enum {
+	NARROW = 8, /* of which a ring holds one less */
+	STUCK_NS = 100000000,
+};
+
+/* A device whose port sends into a narrow ring that only the test empties. */
+static struct rte_ring *open_narrow(struct side *s, const char *name)
+{
+	struct rte_ring *rx = rte_ring_create("unheard", 64, SOCKET_ID_ANY, 0);
+	struct rte_ring *tx = rte_ring_create("narrow", NARROW, SOCKET_ID_ANY, 0);
+	int port_id;
+
+	CU_ASSERT_FATAL(rx && tx);
+	port_id = rte_eth_from_rings(name, &rx, 1, &tx, 1, SOCKET_ID_ANY);
+	CU_ASSERT_FATAL(port_id >= 0);
+	open_side(s, (struct uroce_device_conf){.port_id = (uint16_t)port_id, .addr = "192.0.2.1"});
+	CU_ASSERT_EQUAL(
+		uroce_device_neighbour_set(s->dev, "192.0.2.2", (uint8_t[6]){2, 0, 0, 9}), 0);
+	return tx;
+}
+
+static void close_narrow(struct side *s, struct rte_ring *tx)
+{
+	/* Its frames are of the port's memory. */
+	CU_ASSERT_TRUE(rte_ring_empty(tx));
+	close_side(s);
+	rte_ring_free(tx);
+	rte_ring_free(rte_ring_lookup("unheard"));
+}
+
+/* Posts n datagrams, numbered in their first bytes, to a peer that is not there. */
+static struct uroce_qp *send_numbered(struct side *s, struct uroce_ah **ah, uint32_t n)
+{
+	const struct uroce_ah_conf conf = {.dgid = {[10] = 0xff, 0xff, 192, 0, 2, 2}};
+	struct uroce_qp *qp = open_datagrams(s);
+
+	CU_ASSERT_EQUAL_FATAL(uroce_ah_create(s->pd, &conf, ah), 0);
+	for (uint32_t i = 0; i < n; i++) {
+		s->mem[0] = (uint8_t)i;
+		post_datagram(s, qp, *ah, 5);
+		uroce_poller_turn(&s->dev->workers[0].poller, &s->dev->workers[0].core, 1);
+	}
+	return qp;
+}
+
+/* The number of the next frame in the ring; -1: there is none. */
+static int next_number(struct rte_ring *tx)
+{
+	struct rte_mbuf *mbuf;
+	int number;
+
+	if (rte_ring_dequeue(tx, (void **)&mbuf) != 0)
+		return -1;
+	number = rte_pktmbuf_mtod(mbuf, const uint8_t *)[14 + 20 + 8 + 12 + 8];
+	rte_pktmbuf_free(mbuf);
+	return number;
+}
+
+static void what_a_port_does_not_take_is_sent_later(void)
+{
+	struct side *s = &sides[0];
+	struct rte_ring *tx = open_narrow(s, "narrow_port");
+	struct uroce_poller *poller = &s->dev->workers[0].poller;
+	struct uroce_ah *ah;
+	struct uroce_qp *qp = send_numbered(s, &ah, 20);
+
+	CU_ASSERT_EQUAL(rte_ring_count(tx), NARROW - 1);
+	CU_ASSERT_EQUAL(poller->num_pending, 20 - (NARROW - 1));
+	CU_ASSERT_TRUE(poller->counters.tx_kept > 0);
+	/* One comes out, one goes in: in order, none missing. */
+	for (int i = 0; i < 20; i++) {
+		CU_ASSERT_EQUAL(next_number(tx), i);
+		uroce_poller_turn(poller, &s->dev->workers[0].core, 2);
+	}
+	CU_ASSERT_EQUAL(next_number(tx), -1);
+	CU_ASSERT_EQUAL(poller->num_pending, 0);
+	CU_ASSERT_EQUAL(poller->counters.tx_refused, 0);
+	CU_ASSERT_EQUAL(uroce_ah_destroy(ah), 0);
+	CU_ASSERT_EQUAL(uroce_qp_destroy(qp), 0);
+	close_narrow(s, tx);
+}
+
+/* Each turn returns, however little the port takes; after a while it loses one frame in each. */
+static void a_port_that_takes_nothing_loses_the_oldest(void)
+{
+	struct side *s = &sides[0];
+	struct rte_ring *tx = open_narrow(s, "stuck_port");
+	struct uroce_worker *worker = &s->dev->workers[0];
+	struct uroce_poller *poller = &worker->poller;
+	uint64_t now_ns = 1;
+	struct uroce_ah *ah;
+	struct uroce_qp *qp = send_numbered(s, &ah, 20);
+
+	uroce_poller_turn(poller, &worker->core, now_ns += STUCK_NS);
+	CU_ASSERT_EQUAL(poller->counters.tx_refused, 0);
+	for (uint32_t i = 1; i <= 5; i++) {
+		uroce_poller_turn(poller, &worker->core, ++now_ns);
+		CU_ASSERT_EQUAL(poller->counters.tx_refused, i);
+		/* Patience begins anew. */
+		uroce_poller_turn(poller, &worker->core, now_ns += STUCK_NS);
+		CU_ASSERT_EQUAL(poller->counters.tx_refused, i);
+	}
+	/* 0 to 6 are in the ring, 7 to 11 are lost. */
+	for (int i = 0; i < 15; i++) {
+		CU_ASSERT_EQUAL(next_number(tx), i < NARROW - 1 ? i : i + 5);
+		uroce_poller_turn(poller, &worker->core, now_ns);
+	}
+	CU_ASSERT_EQUAL(next_number(tx), -1);
+	CU_ASSERT_EQUAL(uroce_ah_destroy(ah), 0);
+	CU_ASSERT_EQUAL(uroce_qp_destroy(qp), 0);
+	close_narrow(s, tx);
+}
+
 /* The next event, however long it takes; the link is looked at ten times a second. */
 static enum uroce_event_type next_event(struct side *s)
 {
@@ -477,7 +592,12 @@ int main(void)
 			datagrams_to_the_own_port_and_group_need_no_wire},
 		{"groups on a port that hears itself get one",
 			groups_on_a_port_that_hears_itself_get_one},
-		{"a link that goes down and comes up is told", a_link_that_goes_and_comes_is_told},
+		{"erpc#25: what a port does not take is sent later, in order",
+			what_a_port_does_not_take_is_sent_later},
+		{"erpc#25: a port that takes nothing loses the oldest, and no turn waits",
+			a_port_that_takes_nothing_loses_the_oldest},
+		{"spdk#1124: a link that goes down and comes up is told",
+			a_link_that_goes_and_comes_is_told},
 		{"a worker polls on its own lcore", a_worker_polls_on_its_own_lcore},
 		{"a host hands in its bursts and gets the rest back in order",
 			a_host_hands_in_its_bursts_and_gets_the_rest_back_in_order},

@@ -3,6 +3,7 @@
  * Posting, polling and completions of the public API, over an in-memory link.
  */
 #include <errno.h>
+#include <stddef.h>
 #include <string.h>
 
 #include "cunit_run.h"
@@ -307,6 +308,48 @@ static void a_reset_queue_pair_has_all_its_room_after_old_completions(void)
 	pair_fini(&pair);
 }
 
+/*
+ * Applications are compiled against these and linked with whatever library is there: a field moves,
+ * or room appears between two, only with a new soname.
+ */
+static void what_is_shared_lies_where_it_did(void)
+{
+#define AT(type, field, offset) CU_ASSERT_EQUAL(offsetof(struct type, field), offset)
+	AT(uroce_sge, addr, 0);
+	AT(uroce_sge, len_bytes, 8);
+	AT(uroce_sge, lkey, 12);
+	CU_ASSERT_EQUAL(sizeof(struct uroce_sge), 16);
+	AT(uroce_wc, wr_id, 0);
+	AT(uroce_wc, status, 8);
+	AT(uroce_wc, opcode, 12);
+	AT(uroce_wc, byte_len, 16);
+	AT(uroce_wc, imm, 20);
+	AT(uroce_wc, qpn, 24);
+	AT(uroce_wc, src_qpn, 28);
+	AT(uroce_wc, flags, 32);
+	AT(uroce_wc, vendor_err, 36);
+	CU_ASSERT_EQUAL(sizeof(struct uroce_wc), 40);
+	AT(uroce_recv_wr, wr_id, 0);
+	AT(uroce_recv_wr, sge, 8);
+	AT(uroce_recv_wr, num_sge, 16);
+	CU_ASSERT_EQUAL(sizeof(struct uroce_recv_wr), 24);
+	AT(uroce_send_wr, wr_id, 0);
+	AT(uroce_send_wr, opcode, 8);
+	AT(uroce_send_wr, flags, 12);
+	AT(uroce_send_wr, sge, 16);
+	AT(uroce_send_wr, num_sge, 24);
+	AT(uroce_send_wr, imm, 28);
+	AT(uroce_send_wr, invalidate_rkey, 32);
+	AT(uroce_send_wr, rdma, 40);
+	AT(uroce_send_wr, atomic, 56);
+	AT(uroce_send_wr, ud, 72);
+	AT(uroce_send_wr, flush, 88);
+	AT(uroce_send_wr, bind, 104);
+	AT(uroce_send_wr, reg, 144);
+	CU_ASSERT_EQUAL(sizeof(struct uroce_send_wr), 184);
+#undef AT
+}
+
 int main(void)
 {
 	static const struct unit_case cases[] = {
@@ -327,6 +370,8 @@ int main(void)
 		{"rdma-core#1139: posting needs the state for it", posting_needs_the_state_for_it},
 		{"a reset queue pair has all its room after its old completions are polled",
 			a_reset_queue_pair_has_all_its_room_after_old_completions},
+		{"rdma-core#84: what is shared with applications lies where it did",
+			what_is_shared_lies_where_it_did},
 	};
 
 	return run_suite("post", cases, sizeof(cases) / sizeof(cases[0]));

@@ -514,6 +514,18 @@ def test_ipv6(perf):
         end(server)
 
 
+def test_slots(perf):
+    """p4-dpdk-target#62: the driver says 9000, its slots of 2048 bytes would cut what is longer."""
+    with check("af_packet: slots of 2048 bytes lower the path MTU"):
+        pair = packet_pair("af_packet")
+        server = pair.server(perf)
+        client = pair.client(perf, "write", "--iters", "10", "--size", "5000", "--verify", "--json")
+        out, err = end(client)
+        demand(client.returncode == 0, err.strip())
+        demand([row["mtu_bytes"] for row in rows_of(out)] == [1024], out)
+        end(server)
+
+
 def test_quiet(perf):
     """The kernel must not answer frames that are uroce's: it does if the address is its own."""
     pair = packet_pair("af_packet")
@@ -552,6 +564,7 @@ def test_af_packet(perf):
             test_ipv6(perf)
             test_quiet(perf)
         with namespaces(9000):
+            test_slots(perf)
             test_sizes(packet_pair("af_packet, jumbo frames",
                                    ",framesz=16384,blocksz=65536,framecnt=256"),
                        perf, (4095, 4096, 4097, 1 << 20), some)

@@ -209,8 +209,10 @@ int main(void)
 		{"a thousand SEND packets cross the ends of the circle smoothly", sends},
 		{"a thousand WRITE packets cross the ends of the circle smoothly", writes},
 		{"a thousand READ packets cross the ends of the circle smoothly", reads},
-		{"a READ may span the wrap, whatever is lost", a_read_that_spans_the_wrap},
-		{"acknowledgements are coalesced over the wrap", acks_are_coalesced_over_the_wrap},
+		{"rxe psn_compare: a READ may span the wrap, whatever is lost",
+			a_read_that_spans_the_wrap},
+		{"rxe psn_compare: acknowledgements are coalesced over the wrap",
+			acks_are_coalesced_over_the_wrap},
 		{"losses at the ends of the circle are repaired", losses},
 	};
 
