@@ -77,19 +77,23 @@ struct totals {
 
 static const char *const roles[] = {"responder", "requester"};
 
-static void print_ip(char *text, uint32_t ip)
+static void print_addr(char *text, struct uroce_gid addr)
 {
-	const struct in_addr addr = {.s_addr = htonl(ip)};
+	uint8_t bytes[UROCE_GID_BYTES];
 
-	inet_ntop(AF_INET, &addr, text, INET_ADDRSTRLEN);
+	uroce_gid_store(bytes, addr);
+	if (uroce_gid_is_ipv4(addr))
+		inet_ntop(AF_INET, bytes + 12, text, INET6_ADDRSTRLEN);
+	else
+		inet_ntop(AF_INET6, bytes, text, INET6_ADDRSTRLEN);
 }
 
 static void print_row(const struct uroce_exchange *e, int role, const struct uroce_replay_result *r)
 {
-	char from[INET_ADDRSTRLEN], to[INET_ADDRSTRLEN];
+	char from[INET6_ADDRSTRLEN], to[INET6_ADDRSTRLEN];
 
-	print_ip(from, e->requester_ip);
-	print_ip(to, e->responder_ip);
+	print_addr(from, e->requester);
+	print_addr(to, e->responder);
 	printf("%-9s %15s 0x%06x > %15s 0x%06x  mtu %4u  fed %5u  lost %3u  sent %5u  same %5u  "
 	       "%s%s%s\n",
 		roles[role], from, e->requester_qpn, to, e->responder_qpn, e->mtu_bytes, r->fed,
@@ -116,10 +120,10 @@ static void print_json_text(const char *text)
 static void print_json(
 	const struct uroce_exchange *e, int role, const struct uroce_replay_result *r)
 {
-	char from[INET_ADDRSTRLEN], to[INET_ADDRSTRLEN];
+	char from[INET6_ADDRSTRLEN], to[INET6_ADDRSTRLEN];
 
-	print_ip(from, e->requester_ip);
-	print_ip(to, e->responder_ip);
+	print_addr(from, e->requester);
+	print_addr(to, e->responder);
 	printf("{\"role\": \"%s\", \"requester\": \"%s\", \"requester_qpn\": %u, "
 	       "\"responder\": \"%s\", \"responder_qpn\": %u, \"mtu_bytes\": %u, \"fed\": %u, "
 	       "\"lost\": %u, \"sent\": %u, \"verdict\": \"%s\", \"skipped\": ",
@@ -166,7 +170,7 @@ static void print_totals(const struct uroce_exchanges *all, const struct totals 
 				uroce_replay_class_rule(class));
 	}
 	if (all->left_out + all->unpaired > 0)
-		printf("\nleft out: %u frames that are not whole RC packets over IPv4, %u answers "
+		printf("\nleft out: %u frames that are no RC, UC or UD packets, %u answers "
 		       "to "
 		       "nothing in the capture\n",
 			all->left_out, all->unpaired);

@@ -3,11 +3,12 @@
  * Comparing, classifying, and saying the first difference in words.
  *
  * Masked, each because no peer may rely on it: the IPv4 identification (any value with DF), TTL and
- * TOS (routers change them, and they are outside the ICRC), the IPv4 checksum that follows from
- * those, the UDP source port (the sender's choice), MigReq (0 from soft-RoCE, 1 from hardware),
- * FECN and BECN (set on the way, outside the ICRC), DF (hardware may leave it out; RoCE is never
- * fragmented). The ICRC is not masked: it is computed anew over the recorded bytes with our values
- * in the masked fields, and must then be ours. Pad behind the datagram is Ethernet's and nobody's.
+ * TOS, or hop limit and traffic class (routers change them, and they are outside the ICRC), the
+ * IPv4 checksum that follows from those, IPv6's flow label and the UDP source port (the sender's
+ * choice), MigReq (0 from soft-RoCE, 1 from hardware), FECN and BECN (set on the way, outside the
+ * ICRC), DF (hardware may leave it out; RoCE is never fragmented). The ICRC is not masked: it is
+ * computed anew over the recorded bytes with our values in the masked fields, and must then be
+ * ours. Pad behind the datagram is Ethernet's and nobody's.
  */
 #include "pcap/compare.h"
 
@@ -19,19 +20,12 @@
 #include "engine/bytes.h"
 #include "engine/icrc.h"
 #include "engine/psn.h"
+#include "engine/wire.h"
 
 enum {
-	ETH = 14,
-	IP = 20,
-	BTH = ETH + IP + 8,
-	FLAGS = BTH + 1,
-	ECN = BTH + 4,
 	DF_BIT = 0x40,
-	ACKREQ = BTH + 8,
+	ECN = 4, /* in the BTH */
 	MIGREQ_BIT = 0x40,
-	ACKREQ_BIT = 0x80,
-	PSN = BTH + 9,
-	REST = BTH + 12,
 	FRAME_MAX = 9216,
 	OP_ACK = 0x11,
 	OP_READ_RESPONSE_MIDDLE = 0x0e,
@@ -115,41 +109,85 @@ enum masked {
 	MASK_PROGRESS
 };
 
+/* From Ethernet to the ICRC, by what IP says. */
+static uint32_t datagram_bytes(const uint8_t *frame)
+{
+	const uint8_t *ip = frame + UROCE_ETH_BYTES;
+
+	if (uroce_frame_ip_bytes(frame) == UROCE_IPV6_BYTES)
+		return UROCE_ETH_BYTES + UROCE_IPV6_BYTES +
+			uroce_load_be16(ip + UROCE_IPV6_PAYLOAD_LEN);
+	return UROCE_ETH_BYTES + uroce_load_be16(ip + UROCE_IPV4_TOTAL_LEN);
+}
+
+/* Some bits of a byte of ours instead of the recorded ones. */
+static void take_bits(uint8_t *out, const uint8_t *ours, uint32_t at, uint8_t bits)
+{
+	out[at] = (uint8_t)((out[at] & ~bits) | (ours[at] & bits));
+}
+
+static void mask_ip(uint8_t *out, const uint8_t *ours)
+{
+	uint32_t ip = UROCE_ETH_BYTES, ip_bytes = uroce_frame_ip_bytes(out);
+
+	if (ip_bytes == UROCE_IPV6_BYTES) {
+		take_bits(out, ours, ip + UROCE_IPV6_VERSION, 0x0f);
+		memcpy(out + ip + UROCE_IPV6_VERSION + 1, ours + ip + UROCE_IPV6_VERSION + 1, 3);
+		out[ip + UROCE_IPV6_HOP_LIMIT] = ours[ip + UROCE_IPV6_HOP_LIMIT];
+	} else {
+		out[ip + UROCE_IPV4_TOS] = ours[ip + UROCE_IPV4_TOS];
+		memcpy(out + ip + UROCE_IPV4_ID, ours + ip + UROCE_IPV4_ID, 2);
+		take_bits(out, ours, ip + UROCE_IPV4_FRAGMENT, DF_BIT);
+		out[ip + UROCE_IPV4_TTL] = ours[ip + UROCE_IPV4_TTL];
+		memcpy(out + ip + UROCE_IPV4_CHECKSUM, ours + ip + UROCE_IPV4_CHECKSUM, 2);
+	}
+	memcpy(out + ip + ip_bytes + UROCE_UDP_SPORT, ours + ip + ip_bytes + UROCE_UDP_SPORT, 2);
+}
+
 /* The recorded frame with our values in the masked fields, and the ICRC that follows. */
 static uint32_t mask(const struct uroce_exchange_frame *recorded, const struct uroce_sent *ours,
 	enum masked more, uint8_t *out)
 {
-	uint32_t bytes = ETH + uroce_load_be16(recorded->data + ETH + 2);
+	uint32_t bytes = datagram_bytes(recorded->data);
+	uint32_t ip_bytes = uroce_frame_ip_bytes(recorded->data);
+	uint32_t bth = UROCE_ETH_BYTES + ip_bytes + UROCE_UDP_BYTES, rest = bth + UROCE_BTH_BYTES;
 
 	memcpy(out, recorded->data, bytes);
-	out[ETH + 1] = ours->data[ETH + 1];
-	memcpy(out + ETH + 4, ours->data + ETH + 4, 2);
-	out[ETH + 8] = ours->data[ETH + 8];
-	memcpy(out + ETH + 10, ours->data + ETH + 10, 2);
-	memcpy(out + ETH + IP, ours->data + ETH + IP, 2);
-	out[ETH + 6] = (uint8_t)((out[ETH + 6] & ~DF_BIT) | (ours->data[ETH + 6] & DF_BIT));
-	out[ECN] = ours->data[ECN];
-	out[FLAGS] = (uint8_t)((out[FLAGS] & ~MIGREQ_BIT) | (ours->data[FLAGS] & MIGREQ_BIT));
+	mask_ip(out, ours->data);
+	out[bth + ECN] = ours->data[bth + ECN];
+	take_bits(out, ours->data, bth + UROCE_BTH_FLAGS, MIGREQ_BIT);
 	if (more == MASK_ACKREQ)
-		out[ACKREQ] = ours->data[ACKREQ];
+		out[bth + UROCE_BTH_ACKREQ] = ours->data[bth + UROCE_BTH_ACKREQ];
 	if (more == MASK_SYNDROME || more == MASK_PROGRESS)
-		out[REST] = ours->data[REST];
+		out[rest] = ours->data[rest];
 	if (more == MASK_PROGRESS) {
-		memcpy(out + PSN, ours->data + PSN, 3);
-		memcpy(out + REST + 1, ours->data + REST + 1, 3);
+		memcpy(out + bth + UROCE_BTH_PSN, ours->data + bth + UROCE_BTH_PSN, 3);
+		memcpy(out + rest + 1, ours->data + rest + 1, 3);
 	}
-	uroce_store_le32(out + bytes - 4, uroce_icrc(out + ETH, IP, bytes - 4 - REST));
+	uroce_store_le32(out + bytes - UROCE_ICRC_BYTES,
+		uroce_icrc(out + UROCE_ETH_BYTES, ip_bytes, bytes - UROCE_ICRC_BYTES - rest));
 	return bytes;
+}
+
+/* Whether ours is as long as the recorded one says it is, and of the same IP version. */
+static bool same_shape(const struct uroce_exchange_frame *recorded, const struct uroce_sent *ours)
+{
+	uint32_t ip_bytes = uroce_frame_ip_bytes(recorded->data);
+
+	/* The engine sends no IP options. */
+	if (ip_bytes == UROCE_IPV4_BYTES && recorded->data[UROCE_ETH_BYTES] != 0x45)
+		return false;
+	return recorded->bytes <= FRAME_MAX && ours->bytes == datagram_bytes(recorded->data) &&
+		uroce_frame_ip_bytes(ours->data) == ip_bytes;
 }
 
 static enum match match(const struct uroce_exchange_frame *recorded, const struct uroce_sent *ours)
 {
+	uint32_t headers = (uint32_t)(uroce_frame_bth(ours->data) - ours->data) + UROCE_BTH_BYTES;
 	uint8_t masked[FRAME_MAX];
 	uint32_t bytes;
 
-	if (recorded->bytes > sizeof(masked) || recorded->data[ETH] != 0x45 ||
-		ours->bytes < REST + 4 ||
-		ours->bytes != ETH + (uint32_t)uroce_load_be16(recorded->data + ETH + 2))
+	if (!same_shape(recorded, ours))
 		return MATCH_NOT;
 	bytes = mask(recorded, ours, MASK_NOTHING_MORE, masked);
 	if (recorded->seen_icrc_ok && memcmp(masked, ours->data, bytes) == 0)
@@ -158,8 +196,8 @@ static enum match match(const struct uroce_exchange_frame *recorded, const struc
 	if (recorded->seen_icrc_ok && memcmp(masked, ours->data, bytes) == 0)
 		return MATCH_BUT_ACKREQ;
 	/* Damaged behind the sender: the headers at least must be the same. */
-	return !recorded->seen_icrc_ok && memcmp(masked, ours->data, REST) == 0 ? MATCH_BUT_ICRC
-										: MATCH_NOT;
+	return !recorded->seen_icrc_ok && memcmp(masked, ours->data, headers) == 0 ? MATCH_BUT_ICRC
+										   : MATCH_NOT;
 }
 
 /* Two acknowledgements that are the same but for what `more` names. */
@@ -169,10 +207,10 @@ static bool acks_match(const struct uroce_exchange_frame *recorded, const struct
 	uint8_t masked[FRAME_MAX];
 	uint32_t bytes;
 
-	if (!recorded->seen_icrc_ok || recorded->bytes > sizeof(masked))
+	if (!recorded->seen_icrc_ok || !same_shape(recorded, ours))
 		return false;
 	bytes = mask(recorded, ours, more, masked);
-	return bytes == ours->bytes && memcmp(masked, ours->data, bytes) == 0;
+	return memcmp(masked, ours->data, bytes) == 0;
 }
 
 static bool is_ack(const struct uroce_text_packet *t)

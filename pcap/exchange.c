@@ -16,6 +16,7 @@
 
 #include "engine/bytes.h"
 #include "engine/psn.h"
+#include "engine/wire.h"
 #include "pcap/reader.h"
 
 enum {
@@ -31,7 +32,6 @@ enum {
 	OP_READ_RESPONSE_FIRST = 0x0d,
 	OP_ATOMIC_ACK = 0x12,
 	OP_ACK = 0x11,
-	IP_SRC = 14 + 12,
 	NAK_SEQUENCE = 0x60,
 	PEEK_PSNS = 1 << 20,
 };
@@ -50,6 +50,30 @@ static bool is_service(uint8_t service)
 
 /* ---- reading ---- */
 
+/* RoCEv2 right behind an IP header, which is right behind the Ethernet header. */
+static bool is_plain(const struct uroce_pcap_frame *frame, const struct uroce_exchange_frame *f)
+{
+	uint16_t type = uroce_load_be16(frame->data + UROCE_ETH_TYPE);
+
+	if (strcmp(f->text.proto, "RoCEv2/IPv4") == 0)
+		return type == UROCE_ETHERTYPE_IPV4;
+	return strcmp(f->text.proto, "RoCEv2/IPv6") == 0 && type == UROCE_ETHERTYPE_IPV6 &&
+		frame->data[UROCE_ETH_BYTES + UROCE_IPV6_NEXT_HEADER] == UROCE_IP_PROTOCOL_UDP;
+}
+
+static void take_addresses(struct uroce_exchange_frame *f)
+{
+	const uint8_t *ip = f->data + UROCE_ETH_BYTES;
+
+	if (uroce_frame_ip_bytes(f->data) == UROCE_IPV6_BYTES) {
+		f->src = uroce_gid_load(ip + UROCE_IPV6_SRC);
+		f->dst = uroce_gid_load(ip + UROCE_IPV6_DST);
+	} else {
+		f->src = uroce_gid_of_ipv4(uroce_load_be32(ip + UROCE_IPV4_SRC));
+		f->dst = uroce_gid_of_ipv4(uroce_load_be32(ip + UROCE_IPV4_DST));
+	}
+}
+
 static int keep(
 	struct uroce_exchanges *out, const struct uroce_pcap_frame *frame, uint64_t first_ns)
 {
@@ -67,9 +91,7 @@ static int keep(
 	f = &out->frames[out->num_frames];
 	memset(f, 0, sizeof(*f));
 	uroce_text_decode(frame->data, frame->captured_bytes, frame->wire_bytes, &f->text);
-	if (strcmp(f->text.proto, "RoCEv2/IPv4") != 0 || !f->text.has_bth ||
-		!is_service(f->text.opcode >> OP_BITS) || frame->data[12] != 0x08 ||
-		frame->data[13] != 0x00) {
+	if (!f->text.has_bth || !is_service(f->text.opcode >> OP_BITS) || !is_plain(frame, f)) {
 		out->left_out++;
 		return 0;
 	}
@@ -80,8 +102,7 @@ static int keep(
 	f->bytes = frame->captured_bytes;
 	f->number = frame->number;
 	f->time_ns = frame->time_ns > first_ns ? frame->time_ns - first_ns : 0;
-	f->src_ip = uroce_load_be32(f->data + IP_SRC);
-	f->dst_ip = uroce_load_be32(f->data + IP_SRC + 4);
+	take_addresses(f);
 	f->request = !is_response(f->text.opcode);
 	f->service = f->text.opcode >> OP_BITS;
 	f->op = f->text.opcode & OP_MASK;
@@ -127,15 +148,19 @@ static uint32_t round_up_mtu(uint32_t bytes)
 	return mtu;
 }
 
+static bool goes(const struct uroce_exchange_frame *f, struct uroce_gid from, struct uroce_gid to)
+{
+	return uroce_gid_equal(f->src, from) && uroce_gid_equal(f->dst, to);
+}
+
 /* Path MTU between two addresses: what full packets between them carry. */
-static uint32_t find_mtu(const struct uroce_exchanges *all, uint32_t ip_a, uint32_t ip_b)
+static uint32_t find_mtu(const struct uroce_exchanges *all, struct uroce_gid a, struct uroce_gid b)
 {
 	uint32_t most = 0;
 
 	for (uint32_t i = 0; i < all->num_frames; i++) {
 		const struct uroce_exchange_frame *f = &all->frames[i];
-		bool between = (f->src_ip == ip_a && f->dst_ip == ip_b) ||
-			(f->src_ip == ip_b && f->dst_ip == ip_a);
+		bool between = goes(f, a, b) || goes(f, b, a);
 		uint8_t op = f->op;
 		bool full = f->service == SERVICE_UD || op == 0x00 || op == 0x01 || op == 0x06 ||
 			op == 0x07 || op == 0x0d || op == 0x0e;
@@ -159,10 +184,10 @@ static uint32_t peek_requester(const struct uroce_exchanges *all, uint32_t index
 	for (uint32_t i = index + 1; i < all->num_frames; i++) {
 		const struct uroce_exchange_frame *g = &all->frames[i];
 
-		if (!g->request && g->src_ip == f->dst_ip && g->dst_ip == f->src_ip &&
+		if (!g->request && goes(g, f->dst, f->src) &&
 			((g->text.psn - f->text.psn) & UROCE_PSN_MASK) < PEEK_PSNS)
 			return g->text.dqpn;
-		if (g->request && g->src_ip == f->src_ip && g->text.dqpn == f->text.dqpn &&
+		if (g->request && uroce_gid_equal(g->src, f->src) && g->text.dqpn == f->text.dqpn &&
 			g->text.psn == f->text.psn && g->bytes != f->bytes)
 			return 0;
 	}
@@ -178,8 +203,8 @@ static struct uroce_exchange *find_requests(struct uroce_exchanges *all, uint32_
 	for (uint32_t i = all->num; i-- > 0;) {
 		struct uroce_exchange *e = &all->list[i];
 
-		if (e->requester_ip != f->src_ip || e->responder_ip != f->dst_ip ||
-			e->responder_qpn != f->text.dqpn || e->service != f->service)
+		if (!goes(f, e->requester, e->responder) || e->responder_qpn != f->text.dqpn ||
+			e->service != f->service)
 			continue;
 		if (requester_qpn == 0 || e->requester_qpn == 0 ||
 			e->requester_qpn == requester_qpn)
@@ -198,14 +223,14 @@ static struct uroce_exchange *add_exchange(struct uroce_exchanges *all, uint32_t
 		return NULL;
 	all->list = grown;
 	e = &all->list[all->num++];
-	*e = (struct uroce_exchange){.requester_ip = f->src_ip,
-		.responder_ip = f->dst_ip,
+	*e = (struct uroce_exchange){.requester = f->src,
+		.responder = f->dst,
 		.responder_qpn = f->text.dqpn,
 		.requester_qpn = f->text.has_deth ? f->text.deth.sqpn : 0,
 		.service = f->service,
 		.psn_first = f->text.psn,
 		.psn_next = f->text.psn,
-		.mtu_bytes = find_mtu(all, f->src_ip, f->dst_ip)};
+		.mtu_bytes = find_mtu(all, f->src, f->dst)};
 	return e;
 }
 
@@ -261,8 +286,7 @@ static struct uroce_exchange *find_asked(
 		struct uroce_exchange *e = &all->list[i];
 		uint64_t last = e->frames[e->num_frames - 1]->number;
 
-		if (e->requester_ip != f->dst_ip || e->responder_ip != f->src_ip ||
-			e->service != SERVICE_RC)
+		if (!goes(f, e->responder, e->requester) || e->service != SERVICE_RC)
 			continue;
 		if (e->requester_qpn != 0 && e->requester_qpn != f->text.dqpn)
 			continue;
@@ -286,9 +310,8 @@ static void mark_incomplete(struct uroce_exchanges *all)
 		for (uint32_t k = 0; !f->whole && k < all->num; k++) {
 			struct uroce_exchange *e = &all->list[k];
 
-			e->incomplete |=
-				(e->requester_ip == f->src_ip && e->responder_ip == f->dst_ip) ||
-				(e->requester_ip == f->dst_ip && e->responder_ip == f->src_ip);
+			e->incomplete |= goes(f, e->requester, e->responder) ||
+				goes(f, e->responder, e->requester);
 		}
 	}
 }

@@ -258,11 +258,13 @@ static bool lies_there(const struct replay *r, const struct uroce_world *world,
 		? r->buffer + place->offset
 		: uroce_world_find(world, place->rkey, place->va, f->text.payload_bytes);
 
+	uint32_t ip_bytes = uroce_frame_ip_bytes(f->data);
+
 	if (f->text.payload_bytes > 0 && (!at || memcmp(at, payload, f->text.payload_bytes) != 0))
 		return false;
 	return f->service != SERVICE_UD ||
-		memcmp(r->buffer + UROCE_GRH_BYTES - UROCE_IPV4_BYTES, f->data + UROCE_ETH_BYTES,
-			UROCE_IPV4_BYTES) == 0;
+		memcmp(r->buffer + UROCE_GRH_BYTES - ip_bytes, f->data + UROCE_ETH_BYTES,
+			ip_bytes) == 0;
 }
 
 /* Gives one packet, and looks at what became of it. */
@@ -313,9 +315,9 @@ static void replay_responder(struct replay *r, int *err)
 	const struct uroce_exchange *e = r->e;
 	struct uroce_stage_conf conf = {.type = type_of(e),
 		.qkey = qkey_of(e),
-		.ip = e->responder_ip,
-		.peer_ip = e->requester_ip,
-		.qpn = e->responder_qpn,
+		.addr = e->responder,
+		.peer = e->requester,
+		.qpn = e->responder_qpn == UROCE_QPN_MULTICAST ? SOME_QPN : e->responder_qpn,
 		.peer_qpn = e->requester_qpn,
 		.rq_psn = e->psn_first,
 		.sq_psn = 0,
@@ -640,8 +642,8 @@ static void replay_requester(struct replay *r, int *err)
 	const struct uroce_exchange *e = r->e;
 	struct uroce_stage_conf conf = {.type = type_of(e),
 		.qkey = qkey_of(e),
-		.ip = e->requester_ip,
-		.peer_ip = e->responder_ip,
+		.addr = e->requester,
+		.peer = e->responder,
 		.qpn = e->requester_qpn ? e->requester_qpn : SOME_QPN,
 		.peer_qpn = e->responder_qpn,
 		.rq_psn = 0,

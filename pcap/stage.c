@@ -42,8 +42,8 @@ static void init_core(struct uroce_stage *stage, const struct uroce_stage_conf *
 		/* A capture at the sender may have been taken before the checksum was filled in. */
 		.local = {.promiscuous = true,
 			.ignore_ipv4_checksum = true,
-			.num_addrs = 1,
-			.addrs = {uroce_gid_of_ipv4(conf->ip)}},
+			.num_addrs = uroce_gid_is_multicast(conf->addr) ? 0 : 1,
+			.addrs = {conf->addr}},
 		.ahs = stage->ahs,
 		.num_ahs = 2,
 		.mtu_bytes = conf->mtu_bytes,
@@ -52,10 +52,8 @@ static void init_core(struct uroce_stage *stage, const struct uroce_stage_conf *
 	uroce_mr_table_init(&stage->mrs, stage->mr_slots, UROCE_STAGE_MRS);
 	uroce_qptable_init(&stage->qptable, stage->qp_slots, QPS_LOG2, 1);
 	uroce_core_init(&stage->core, &core);
-	stage->path = (struct uroce_path){.src = uroce_gid_of_ipv4(conf->ip),
-		.dst = uroce_gid_of_ipv4(conf->peer_ip),
-		.ttl = 64,
-		.resolved = true};
+	stage->path = (struct uroce_path){
+		.src = conf->addr, .dst = conf->peer, .ttl = 64, .resolved = true};
 	memcpy(stage->path.smac, conf->mac, 6);
 	memcpy(stage->path.dmac, conf->peer_mac, 6);
 	stage->ahs[UROCE_STAGE_AH] =
@@ -101,6 +99,17 @@ static int connect_qp(struct uroce_stage *stage, const struct uroce_stage_conf *
 	return err ? err : advance(stage, UROCE_QP_RTR, &attr);
 }
 
+/* Makes the queue pair a member of the group that the capture's datagrams go to. */
+static int join(struct uroce_stage *stage, struct uroce_gid group)
+{
+	struct uroce_cmd set = {.kind = UROCE_CMD_GROUP_SET, .group.addr = group};
+	struct uroce_cmd cmd = {.kind = UROCE_CMD_JOIN, .member = &stage->member};
+	int err = uroce_core_ctrl(&stage->core, &set, 0);
+
+	stage->member = (struct uroce_group_member){.qp = stage->qp, .addr = group};
+	return err ? err : uroce_core_ctrl(&stage->core, &cmd, 0);
+}
+
 int uroce_stage_init(struct uroce_stage *stage, const struct uroce_stage_conf *conf)
 {
 	const struct uroce_qp_caps caps = {.type = conf->type,
@@ -126,6 +135,8 @@ int uroce_stage_init(struct uroce_stage *stage, const struct uroce_stage_conf *c
 	stage->qp = cmd.qp = uroce_qp_init(memory, &caps);
 	cmd.send_cq = cmd.recv_cq = stage->cq;
 	err = uroce_core_ctrl(&stage->core, &cmd, 0);
+	if (!err && uroce_gid_is_multicast(conf->addr))
+		err = join(stage, conf->addr);
 	return err ? err : connect_qp(stage, conf);
 }
 

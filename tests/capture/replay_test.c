@@ -21,6 +21,7 @@ enum {
 	IP = 20,
 	BTH = 42,
 	REST = 54,
+	V6_MORE = 20, /* what all behind the IP header is further on over IPv6 */
 	VERDICTS = UROCE_REPLAY_SKIPPED + 1
 };
 
@@ -33,13 +34,24 @@ struct expected {
 
 // clang-format off
 static const struct expected expected[] = {
+	{"cm-cmtime", {0, 0, 0, 2}, {0, 0, 0, 2}},
+	{"cm-mckey", {1, 0, 0, 0}, {1, 0, 0, 0}},
+	{"cm-rdma-client", {2, 0, 0, 2}, {2, 0, 0, 2}},
+	{"cm-reject", {0, 0, 0, 2}, {0, 0, 0, 2}},
 	{"cm-rping", {2, 0, 0, 2}, {2, 0, 0, 2}},
+	{"cm-ucmatose", {4, 0, 0, 2}, {4, 0, 0, 2}},
+	{"cm-udaddy", {2, 0, 0, 2}, {2, 0, 0, 2}},
 	{"corrupt-icrc", {1, 0, 0, 0}, {1, 0, 0, 0}},
 	{"dup-requests", {1, 0, 0, 0}, {1, 0, 0, 0}},
 	{"ecn-ce", {1, 0, 0, 0}, {1, 0, 0, 0}},
 	{"host-raw-peer", {8, 4, 0, 0}, {4, 0, 0, 8}},
 	{"host-raw-responder", {9, 0, 6, 0}, {15, 0, 0, 0}},
-	{"ipv6-rc-all-ops", {0, 0, 0, 0}, {0, 0, 0, 0}},
+	{"ipv6-cm-rping", {2, 0, 0, 2}, {2, 0, 0, 2}},
+	{"ipv6-ll-rc-all-ops", {0, 1, 0, 0}, {1, 0, 0, 0}},
+	{"ipv6-rc-all-ops", {0, 1, 0, 0}, {1, 0, 0, 0}},
+	{"ipv6-rc-pingpong-4k", {2, 0, 0, 0}, {2, 0, 0, 0}},
+	{"ipv6-rc-read-bw-4k", {1, 0, 0, 0}, {1, 0, 0, 0}},
+	{"ipv6-ud-pingpong-1k", {2, 0, 0, 0}, {2, 0, 0, 0}},
 	{"loss-ack", {1, 0, 0, 0}, {1, 0, 0, 0}},
 	{"loss-all-acks-inflight", {1, 0, 0, 0}, {1, 0, 0, 0}},
 	{"loss-atomic-ack", {1, 0, 0, 0}, {1, 0, 0, 0}},
@@ -86,7 +98,10 @@ static const struct expected expected[] = {
 	{"rnr-nak", {1, 0, 0, 0}, {1, 0, 0, 0}},
 	{"srq-pingpong-4k", {8, 0, 0, 0}, {8, 0, 0, 0}},
 	{"uc-all-ops", {1, 0, 0, 0}, {1, 0, 0, 0}},
+	{"uc-pingpong-4k", {2, 0, 0, 0}, {2, 0, 0, 0}},
+	{"uc-send-bw-4k", {1, 0, 0, 0}, {1, 0, 0, 0}},
 	{"ud-pingpong-1k", {2, 0, 0, 0}, {2, 0, 0, 0}},
+	{"ud-send-bw-1k", {1, 0, 0, 0}, {1, 0, 0, 0}},
 };
 
 static const struct expected expected_public[] = {
@@ -182,27 +197,45 @@ static struct uroce_exchange_frame *nth(const struct uroce_exchange *e, bool req
 /* Alters a byte of a recorded frame as a peer would have that meant it: with a right ICRC. */
 static void plant(struct uroce_exchange_frame *f, uint32_t at, uint8_t flip)
 {
-	uint32_t end = ETH + uroce_load_be16(f->data + ETH + 2) - 4;
+	bool v6 = f->data[ETH] >> 4 == 6;
+	uint32_t more = v6 ? (uint32_t)V6_MORE : 0, ip_bytes = IP + more, rest = REST + more;
+	uint32_t length = uroce_load_be16(f->data + ETH + (v6 ? 4 : 2));
+	uint32_t end = ETH + length + (v6 ? ip_bytes : 0);
 
 	f->data[at] ^= flip;
-	uroce_store_le32(f->data + end, uroce_icrc(f->data + ETH, IP, end - REST));
+	uroce_store_le32(f->data + end - 4, uroce_icrc(f->data + ETH, ip_bytes, end - 4 - rest));
 	uroce_text_decode(f->data, f->bytes, f->bytes, &f->text);
 }
 
-/* The verdict on a capture with one byte altered; rc-psn-wrap has every kind of packet. */
-static enum uroce_replay_verdict verdict_with(
-	enum uroce_replay_role role, bool request, uint32_t n, uint32_t at, uint8_t flip)
+/* Where a byte is altered, and in what. */
+struct alteration {
+	const char *capture;
+	enum uroce_replay_role role;
+	bool request;
+	uint32_t n;
+};
+
+/* The verdict on a capture with one byte altered. */
+static enum uroce_replay_verdict verdict_on(
+	const struct alteration *where, uint32_t at, uint8_t flip)
 {
 	struct uroce_replay_result result;
 	struct uroce_exchanges all;
 
-	open_capture(captures(), "rc-psn-wrap", ".pcap", &all);
-	plant(nth(&all.list[0], request, n), at, flip);
-	CU_ASSERT_EQUAL(uroce_replay_run(&all.list[0], role, NULL, &result), 0);
+	open_capture(captures(), where->capture, ".pcap", &all);
+	plant(nth(&all.list[0], where->request, where->n), at, flip);
+	CU_ASSERT_EQUAL(uroce_replay_run(&all.list[0], where->role, NULL, &result), 0);
 	CU_ASSERT_EQUAL(
 		result.verdict == UROCE_REPLAY_DIFFERS, result.comparison.difference[0] != 0);
 	uroce_exchanges_fini(&all);
 	return result.verdict;
+}
+
+/* rc-psn-wrap has every kind of packet. */
+static enum uroce_replay_verdict verdict_with(
+	enum uroce_replay_role role, bool request, uint32_t n, uint32_t at, uint8_t flip)
+{
+	return verdict_on(&(struct alteration){"rc-psn-wrap", role, request, n}, at, flip);
 }
 
 static enum uroce_replay_verdict responder_with(uint32_t answer, uint32_t at, uint8_t flip)
@@ -242,6 +275,31 @@ static void a_wrong_byte_of_a_request_is_seen(void)
 		verdict_with(UROCE_REPLAY_REQUESTER, true, 0, BTH + 2, 0x10), UROCE_REPLAY_DIFFERS);
 	CU_ASSERT_EQUAL(
 		verdict_with(UROCE_REPLAY_REQUESTER, true, 1, 3, 0x01), UROCE_REPLAY_DIFFERS);
+}
+
+/* The same of IPv6: what must agree, and what may differ. */
+static void over_ipv6_too(void)
+{
+	static const struct alteration answer = {
+		"ipv6-rc-pingpong-4k", UROCE_REPLAY_RESPONDER, false, 0};
+	static const struct alteration request = {
+		"ipv6-rc-pingpong-4k", UROCE_REPLAY_REQUESTER, true, 0};
+	static const struct alteration datagram = {
+		"ipv6-ud-pingpong-1k", UROCE_REPLAY_REQUESTER, true, 0};
+
+	CU_ASSERT_EQUAL(verdict_on(&answer, REST + V6_MORE + 3, 1), UROCE_REPLAY_DIFFERS);
+	CU_ASSERT_EQUAL(verdict_on(&answer, BTH + V6_MORE + 2, 0x10), UROCE_REPLAY_DIFFERS);
+	/* the last byte of both addresses */
+	CU_ASSERT_EQUAL(verdict_on(&answer, ETH + 23, 1), UROCE_REPLAY_DIFFERS);
+	CU_ASSERT_EQUAL(verdict_on(&answer, ETH + 39, 1), UROCE_REPLAY_DIFFERS);
+	CU_ASSERT_EQUAL(verdict_on(&request, BTH + V6_MORE + 2, 0x10), UROCE_REPLAY_DIFFERS);
+	CU_ASSERT_EQUAL(verdict_on(&datagram, BTH + V6_MORE + 2, 0x10), UROCE_REPLAY_DIFFERS);
+	/* traffic class, flow label, hop limit, UDP source port */
+	CU_ASSERT_EQUAL(verdict_on(&answer, ETH, 0x0a), UROCE_REPLAY_AGREES);
+	CU_ASSERT_EQUAL(verdict_on(&answer, ETH + 1, 0xff), UROCE_REPLAY_AGREES);
+	CU_ASSERT_EQUAL(verdict_on(&answer, ETH + 3, 0x11), UROCE_REPLAY_AGREES);
+	CU_ASSERT_EQUAL(verdict_on(&answer, ETH + 7, 0x01), UROCE_REPLAY_AGREES);
+	CU_ASSERT_EQUAL(verdict_on(&answer, ETH + 40, 0x01), UROCE_REPLAY_AGREES);
 }
 
 /* The first read response, or atomic acknowledgement, in a capture. */
@@ -348,6 +406,7 @@ static void what_an_unreliable_receiver_does_not_get_is_seen(void)
 		receive_changed("ud-pingpong-1k", 3, another_number).verdict, UROCE_REPLAY_DIFFERS);
 	CU_ASSERT_EQUAL(
 		receive_changed("ud-pingpong-1k", 3, another_key).verdict, UROCE_REPLAY_DIFFERS);
+	CU_ASSERT_EQUAL(receive_changed("cm-mckey", 1, another_key).verdict, UROCE_REPLAY_DIFFERS);
 }
 
 static void the_icrc_is_compared_too(void)
@@ -375,6 +434,7 @@ int main(void)
 		{"a wrong field of an answer is seen", a_wrong_field_of_an_answer_is_seen},
 		{"what is masked is really free", what_is_masked_is_really_free},
 		{"a wrong byte of a request is seen", a_wrong_byte_of_a_request_is_seen},
+		{"over IPv6 too", over_ipv6_too},
 		{"a wrong value of an atomic is seen", a_wrong_value_of_an_atomic_is_seen},
 		{"a missing or unexpected answer is seen", a_missing_or_unexpected_answer_is_seen},
 		{"a lost packet takes its unreliable message with it",
