@@ -81,8 +81,8 @@ void uroce_poller_pause(void);
 bool uroce_poller_holds_frames(const struct uroce_poller *poller);
 
 /*
- * The thread is about to sleep: a descriptor that is readable when the port has frames, or -1 when
- * it cannot tell, or has some already. uroce_poller_listen_end takes it back.
+ * The thread is about to sleep: a descriptor that becomes readable when the port gets frames from
+ * now on, or -1 when it cannot tell. uroce_poller_listen_end takes it back.
  */
 int uroce_poller_listen(struct uroce_poller *poller);
 void uroce_poller_listen_end(struct uroce_poller *poller);
