@@ -13,7 +13,7 @@
 #include <string.h>
 
 #include "plant.h"
-#include "wire.h"
+#include "words.h"
 
 /* Worlds end within seconds of their time; what has not by then goes round in circles. */
 #define LIMIT_NS 120000000000ull
@@ -150,38 +150,6 @@ static bool is_broken(const struct soak *s, uint32_t direction)
 	return model_is_broken(s->model, direction) || model_is_broken(s->model, direction ^ 1);
 }
 
-static enum uroce_wr_opcode opcode_of(enum model_kind kind)
-{
-	switch (kind) {
-	case MODEL_SEND:
-		return UROCE_WR_SEND;
-	case MODEL_SEND_IMM:
-		return UROCE_WR_SEND_WITH_IMM;
-	case MODEL_WRITE:
-		return UROCE_WR_RDMA_WRITE;
-	case MODEL_WRITE_IMM:
-		return UROCE_WR_RDMA_WRITE_WITH_IMM;
-	case MODEL_READ:
-		return UROCE_WR_RDMA_READ;
-	case MODEL_CAS:
-		return UROCE_WR_ATOMIC_CMP_AND_SWP;
-	case MODEL_FADD:
-		return UROCE_WR_ATOMIC_FETCH_AND_ADD;
-	case MODEL_ATOMIC_WRITE:
-		return UROCE_WR_ATOMIC_WRITE;
-	case MODEL_FLUSH:
-		return UROCE_WR_FLUSH;
-	}
-	return UROCE_WR_SEND;
-}
-
-static uint32_t feth_of(const struct model_op *op)
-{
-	uint32_t level = op->everywhere ? UROCE_FLUSH_MR : UROCE_FLUSH_RANGE;
-
-	return UROCE_FLUSH_GLOBAL | level << UROCE_FETH_LEVEL_SHIFT;
-}
-
 static bool post_send(struct soak *s, uint32_t direction)
 {
 	const struct world_direction *dir = &s->world.directions[direction];
@@ -192,7 +160,7 @@ static bool post_send(struct soak *s, uint32_t direction)
 	if (s->posted[direction] == dir->num)
 		return false;
 	wr = (struct endpoint_wr){.wr_id = op->op.id,
-		.opcode = opcode_of(op->op.kind),
+		.opcode = words_opcode(op->op.kind),
 		.num_segs = op->num_segs,
 		.imm = op->op.imm,
 		.remote_addr = (uintptr_t)(peer->mem + op->op.remote),
@@ -204,7 +172,7 @@ static bool post_send(struct soak *s, uint32_t direction)
 		(op->is_inline ? UROCE_SEND_INLINE : 0);
 	if (op->op.kind == MODEL_FLUSH) {
 		wr.bytes = op->op.bytes;
-		wr.imm = feth_of(&op->op);
+		wr.imm = words_feth(&op->op);
 	}
 	for (uint32_t i = 0; i < op->num_segs; i++) {
 		wr.segs[i].offset = op->segs[i].offset;
@@ -315,46 +283,6 @@ static bool is_all_posted(const struct soak *s)
 
 /* ---- polling ---- */
 
-static enum model_status status_of(uint32_t status)
-{
-	switch (status) {
-	case UROCE_STATUS_SUCCESS:
-		return MODEL_SUCCESS;
-	case UROCE_STATUS_RETRY_EXC_ERR:
-		return MODEL_RETRIES_OUT;
-	case UROCE_STATUS_WR_FLUSH_ERR:
-		return MODEL_FLUSHED;
-	case UROCE_STATUS_REM_INV_REQ_ERR:
-		return MODEL_BROKEN_OFF;
-	default:
-		return MODEL_OTHER_ERROR;
-	}
-}
-
-static enum model_what what_of(uint32_t opcode)
-{
-	switch (opcode) {
-	case UROCE_WC_RDMA_WRITE:
-		return MODEL_IS_WRITE;
-	case UROCE_WC_RDMA_READ:
-		return MODEL_IS_READ;
-	case UROCE_WC_COMP_SWAP:
-		return MODEL_IS_CAS;
-	case UROCE_WC_FETCH_ADD:
-		return MODEL_IS_FADD;
-	case UROCE_WC_ATOMIC_WRITE:
-		return MODEL_IS_ATOMIC_WRITE;
-	case UROCE_WC_FLUSH:
-		return MODEL_IS_FLUSH;
-	case UROCE_WC_RECV:
-		return MODEL_IS_RECV;
-	case UROCE_WC_RECV_RDMA_WITH_IMM:
-		return MODEL_IS_RECV_OF_WRITE;
-	default:
-		return MODEL_IS_SEND;
-	}
-}
-
 /* How often a request of this direction, or its answer, may have failed. */
 static uint64_t count_excuses(const struct soak *s, uint32_t direction)
 {
@@ -373,13 +301,7 @@ static uint64_t count_excuses(const struct soak *s, uint32_t direction)
 
 static bool take_completion(struct soak *s, const struct uroce_cqe *cqe)
 {
-	struct model_completion c = {.recv = cqe->opcode >= UROCE_WC_RECV,
-		.id = cqe->wr_id,
-		.status = status_of(cqe->status),
-		.what = what_of(cqe->opcode),
-		.bytes = cqe->bytes,
-		.has_imm = cqe->flags & UROCE_WC_WITH_IMM,
-		.imm = cqe->imm};
+	struct model_completion c = words_completion(cqe);
 
 	/* Queue pairs are numbered by the direction that they send. */
 	c.direction = cqe->qpn - world_qpn(0);

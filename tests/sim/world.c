@@ -380,6 +380,11 @@ static bool draw_bytes(struct draft *d, uint32_t direction, struct world_op *op)
 		return draw_atomic_write(d, direction, op);
 	case MODEL_FLUSH:
 		return draw_flush(d, op);
+	case MODEL_SEND_INV:
+	case MODEL_INVALIDATE:
+	case MODEL_BIND:
+	case MODEL_REGISTER:
+		break;
 	}
 	return false;
 }
@@ -397,7 +402,8 @@ static bool draw_op(struct draft *d, uint32_t direction)
 	op->recv.id = dir->num;
 	if (!draw_bytes(d, direction, op))
 		return false;
-	op->receives = op->op.kind <= MODEL_SEND_IMM || op->op.kind == MODEL_WRITE_IMM;
+	op->receives = op->op.kind <= MODEL_SEND_IMM || op->op.kind == MODEL_WRITE_IMM ||
+		op->op.kind == MODEL_SEND_INV;
 	if (op->receives && d->is_shared && !draw_shared(d))
 		return false;
 	dir->num++;
