@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Tables from one to the other. What the model has no word for is an error of another kind.
+ */
 #include "words.h"
 
 #include <stddef.h>
