@@ -173,7 +173,8 @@ static bool check_send_failure(
 	if (d->conf.service != MODEL_RC || d->done == d->posted || step->op.id != c->id)
 		return model_complain(m, "%u: %" PRIu64 " failed out of turn, status %d",
 			c->direction, c->id, c->status);
-	if (c->status == MODEL_RETRIES_OUT ? d->done > d->refused || is_local(step->op.kind)
+	if (c->status == MODEL_RETRIES_OUT ? d->done > d->refused || is_local(step->op.kind) ||
+				is_refused_here(step->due)
 					   : c->status != step->due)
 		return model_complain(m, "%u: %" PRIu64 " failed with status %d, not %d",
 			c->direction, c->id, c->status, step->due);
@@ -184,7 +185,7 @@ static bool check_send_failure(
 
 bool model_may_have_ended_peer(const struct direction *d)
 {
-	return d->refused < d->posted && !is_local(d->steps[d->refused].op.kind);
+	return d->refused < d->posted && !is_refused_here(d->steps[d->refused].due);
 }
 
 /* Without a failure of its own only a queue pair that refused something has ended. */

@@ -59,7 +59,8 @@ enum model_status {
 	MODEL_BROKEN_OFF,
 	MODEL_ACCESS_REFUSED, /* by the peer: the key is not open for this */
 	MODEL_BIND_REFUSED,
-	MODEL_CHANGE_REFUSED /* INVALIDATE, REGISTER */
+	MODEL_CHANGE_REFUSED, /* INVALIDATE, REGISTER */
+	MODEL_SOURCE_REFUSED  /* the key of what is sent is not open */
 };
 
 /* What a completion says that it completes. */
@@ -110,7 +111,8 @@ struct model_op {
 	uint64_t compare_add;
 	uint64_t swap;
 	uint32_t key; /* by which the peer's memory is used, or which is changed; 0: all memory */
-	bool old_key; /* by its name before it was last opened */
+	uint32_t source; /* SEND, WRITE without key: fast region that is sent from; 0: all memory */
+	bool old_key;	 /* by its name before it was last opened */
 	uint32_t region; /* BIND: of which fast region; 0: of all memory */
 	uint32_t rights; /* BIND, REGISTER: enum model_right */
 	uint32_t after;	 /* posted when so many of the reverse direction were complete */

@@ -25,6 +25,11 @@ static bool is_window(const struct key *key)
 	return key->kind != MODEL_FAST;
 }
 
+static bool changes_key(enum model_kind kind)
+{
+	return is_local(kind) || kind == MODEL_SEND_INV;
+}
+
 static uint32_t right_for(enum model_kind kind)
 {
 	if (is_write(kind))
@@ -146,10 +151,9 @@ static bool take_turn(
 static bool take_turns(
 	struct model *m, struct key *key, uint32_t direction, const struct model_op *op)
 {
-	bool changes = is_local(op->kind) || op->kind == MODEL_SEND_INV;
-
 	return take_turn(m, key, direction, op) &&
-		(!changes || !key->region || take_turn(m, key_of(m, key->region), direction, op)) &&
+		(!changes_key(op->kind) || !key->region ||
+			take_turn(m, key_of(m, key->region), direction, op)) &&
 		(op->kind != MODEL_BIND || !op->region ||
 			take_turn(m, key_of(m, op->region), direction, op));
 }
@@ -191,19 +195,42 @@ void model_open_key(struct model *m, uint32_t number, uint32_t at, uint32_t byte
 	key->rights = rights;
 }
 
-bool model_use_key(
+static bool is_on(struct model *m, const struct key *key, uint32_t node)
+{
+	return key->node == node || model_complain(m, "plan: a key of another node");
+}
+
+/* What is sent from a fast region of the near end, all of it inside. */
+static bool use_source_key(
 	struct model *m, uint32_t direction, const struct model_op *op, enum model_status *due)
 {
 	const struct direction *d = &m->directions[direction];
-	bool changes = is_local(op->kind) || op->kind == MODEL_SEND_INV;
-	struct key *key;
+	struct key *key = key_of(m, op->source);
 
-	*due = MODEL_SUCCESS;
-	if (op->key == 0)
-		return !changes || model_complain(m, "plan: a change of no key");
-	key = key_of(m, op->key);
-	if (key->node != (is_local(op->kind) ? d->conf.from : d->conf.to))
-		return model_complain(m, "plan: a key of another node");
+	if (op->key != 0 || !(is_send(op->kind) || is_write(op->kind)))
+		return model_complain(m, "plan: a source with a key for this operation");
+	if (!is_on(m, key, d->conf.from))
+		return false;
+	if (d->refused != MODEL_NONE)
+		return true;
+	if (!take_turn(m, key, direction, op))
+		return false;
+	if (op->bytes > 0 && (!key->is_open || op->old_key))
+		*due = MODEL_SOURCE_REFUSED;
+	else if (op->bytes > 0 && !is_in_range(key, op->local, op->bytes))
+		return model_complain(m, "plan: some of it may be sent");
+	return true;
+}
+
+/* Opens or closes a key, or uses it at the far end. */
+static bool use_named_key(
+	struct model *m, uint32_t direction, const struct model_op *op, enum model_status *due)
+{
+	const struct direction *d = &m->directions[direction];
+	struct key *key = key_of(m, op->key);
+
+	if (!is_on(m, key, is_local(op->kind) ? d->conf.from : d->conf.to))
+		return false;
 	/* Nothing of this happens any more. */
 	if (d->refused != MODEL_NONE)
 		return true;
@@ -214,7 +241,18 @@ bool model_use_key(
 		return true;
 	if (op->kind == MODEL_BIND || op->kind == MODEL_REGISTER)
 		open_key(m, key, direction, op);
-	else if (changes)
+	else if (changes_key(op->kind))
 		close_key(m, key);
 	return true;
+}
+
+bool model_use_key(
+	struct model *m, uint32_t direction, const struct model_op *op, enum model_status *due)
+{
+	*due = MODEL_SUCCESS;
+	if (op->source)
+		return use_source_key(m, direction, op, due);
+	if (op->key)
+		return use_named_key(m, direction, op, due);
+	return !changes_key(op->kind) || model_complain(m, "plan: a change of no key");
 }

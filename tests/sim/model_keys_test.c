@@ -232,6 +232,40 @@ static void a_closed_region_has_no_windows(void)
 	end(t.r);
 }
 
+static void what_is_sent_from_a_region_needs_it_open(void)
+{
+	for (uint32_t i = 0; i < 6; i++) {
+		struct talk t = begin_talk();
+		uint32_t key = model_add_key(t.r->m, 1, MODEL_FAST);
+		struct model_op op = op_of(MODEL_WRITE, 0);
+		enum model_status due = MODEL_SOURCE_REFUSED;
+
+		op.source = key;
+		op.local = AT;
+		op.remote = 600;
+		if (i == 0)
+			due = MODEL_SUCCESS;
+		else if (i == 1)
+			op.old_key = true;
+		else if (i == 2)
+			op.local = AT + BYTES - LEN + 1;
+		else if (i == 4)
+			op.bytes = 0;
+		CU_ASSERT_TRUE(i >= 3 || owner(&t, MODEL_REGISTER, key));
+		CU_ASSERT_EQUAL(say(&t, 1, op), i != 2);
+		CU_ASSERT_TRUE(i != 2 || says(t.r, "some of it may be sent"));
+		if (i != 2)
+			CU_ASSERT_EQUAL(model_refusal(t.r->m, 1), i == 4 ? MODEL_SUCCESS : due);
+		if (i == 5) {
+			CU_ASSERT_TRUE(completes(&t, 1, 0, MODEL_IS_WRITE, due, 0));
+			CU_ASSERT_TRUE(say(&t, 0, op_of(MODEL_WRITE, 0)));
+			CU_ASSERT_FALSE(completes(&t, 0, 0, MODEL_IS_WRITE, MODEL_FLUSHED, 0));
+			CU_ASSERT_TRUE(says(t.r, "nothing had ended"));
+		}
+		end(t.r);
+	}
+}
+
 /* ---- plans that are not certain ---- */
 
 static void what_is_done_with_a_key_has_one_order(void)
@@ -448,6 +482,8 @@ int main(void)
 		{"keys are opened and closed", keys_are_opened_and_closed},
 		{"windows hold their region", windows_hold_their_region},
 		{"a closed region has no windows", a_closed_region_has_no_windows},
+		{"what is sent from a region needs it open",
+			what_is_sent_from_a_region_needs_it_open},
 		{"what is done with a key has one order", what_is_done_with_a_key_has_one_order},
 		{"a fence lets a key be closed that was read by",
 			a_fence_lets_a_read_key_be_closed},

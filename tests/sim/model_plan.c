@@ -263,7 +263,8 @@ static bool check_op(struct model *m, const struct direction *d, const struct mo
 /* A message may be placed but for its end before its key is looked at. */
 static bool moves_bytes(const struct direction *d, const struct step *step)
 {
-	return d->refused == MODEL_NONE && (step->due == MODEL_SUCCESS || is_send(step->op.kind));
+	return d->refused == MODEL_NONE &&
+		(step->due == MODEL_SUCCESS || step->due == MODEL_RETRIES_OUT);
 }
 
 bool model_add_op(struct model *m, uint32_t direction, const struct model_op *op)

@@ -124,6 +124,13 @@ uint32_t model_receiving_step(const struct direction *d, uint32_t rank);
 bool model_use_key(
 	struct model *m, uint32_t direction, const struct model_op *op, enum model_status *due);
 
+/* Whether an operation that is refused so is never sent. */
+static inline bool is_refused_here(enum model_status due)
+{
+	return due == MODEL_BIND_REFUSED || due == MODEL_CHANGE_REFUSED ||
+		due == MODEL_SOURCE_REFUSED;
+}
+
 /* Whether the peer's queue pair may have ended because it refused an operation of this one. */
 bool model_may_have_ended_peer(const struct direction *d);
 

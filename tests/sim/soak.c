@@ -228,11 +228,16 @@ static void set_change(
 	wr->change.ptr = node->mem + op->op.local;
 }
 
+static uint32_t name_of(const struct soak *s, uint32_t number, const struct world_op *op)
+{
+	return retag(s->keys[number - 1].key, op->op.old_key ? 0xff : 0);
+}
+
 static void set_key(
 	struct soak *s, struct node *node, const struct world_op *op, struct endpoint_wr *wr)
 {
 	const struct soak_key *key = &s->keys[op->op.key - 1];
-	uint32_t name = op->op.old_key ? retag(key->key, 0xff) : key->key;
+	uint32_t name = name_of(s, op->op.key, op);
 
 	if (op->op.kind >= MODEL_SEND_INV)
 		wr->imm = name;
@@ -269,6 +274,8 @@ static bool post_send(struct soak *s, uint32_t direction)
 		wr.bytes = op->op.bytes;
 		wr.imm = words_feth(&op->op);
 	}
+	if (op->op.source)
+		wr.lkey = name_of(s, op->op.source, op);
 	if (op->op.key)
 		set_key(s, &s->net.nodes[dir->node], op, &wr);
 	for (uint32_t i = 0; i < op->num_segs; i++) {

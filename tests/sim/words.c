@@ -76,6 +76,8 @@ static enum model_status status_of(uint32_t status)
 		return MODEL_ACCESS_REFUSED;
 	case UROCE_STATUS_MW_BIND_ERR:
 		return MODEL_BIND_REFUSED;
+	case UROCE_STATUS_LOC_PROT_ERR:
+		return MODEL_SOURCE_REFUSED;
 	case UROCE_STATUS_LOC_QP_OP_ERR:
 		return MODEL_CHANGE_REFUSED;
 	case UROCE_STATUS_REM_INV_REQ_ERR:

@@ -34,6 +34,7 @@ struct lock {
 	bool is_written;   /* all of it */
 	bool is_only_read; /* and never written */
 	bool area_is_only_read;
+	bool is_zero_based;
 };
 
 struct locks {
@@ -130,6 +131,7 @@ static bool draw_open(struct draft *d, struct locks *locks, struct lock *lock)
 	if (locks->is_wrong && draw(d, 2))
 		op->op.bytes = region ? region->bytes + WORD_BYTES : 0;
 	lock->is_open = op->op.bytes > 0;
+	lock->is_zero_based = op->zero_based;
 	lock->at = op->op.local;
 	lock->bytes = op->op.bytes;
 	lock->rights = op->op.rights;
@@ -245,15 +247,42 @@ static bool draw_access(struct draft *d, struct locks *locks, struct lock *lock)
 	return draw_near(d, direction, op) && world_add_op(d, direction, op);
 }
 
+/* The owner itself, if nobody writes there. It names memory as it is. */
+static bool may_send_from(const struct lock *lock)
+{
+	return lock->kind == MODEL_FAST && lock->is_only_read && !lock->is_zero_based;
+}
+
+static bool draw_source(struct draft *d, struct locks *locks, const struct lock *lock)
+{
+	bool writes = draw(d, 2);
+	uint32_t skip = lock->bytes > 0 ? draw(d, lock->bytes) : 0;
+	struct world_op *op =
+		begin_op(d, locks, lock, lock->home, writes ? MODEL_WRITE : MODEL_SEND);
+
+	op->op.source = op->op.key;
+	op->op.key = 0;
+	op->op.bytes = lock->bytes > 0 ? 1 + draw(d, lock->bytes - skip) : 1;
+	if (writes)
+		op->op.remote = world_take_place(d, d->to, op->op.bytes);
+	if (writes ? op->op.remote == 0 : !world_draw_send(d, op))
+		return false;
+	op->op.local = lock->at + skip;
+	op->is_inline = false;
+	return world_add_op(d, lock->home, op);
+}
+
 /* ---- the whole ---- */
 
 static bool draw_wrong(struct draft *d, struct locks *locks, struct lock *lock)
 {
-	switch (draw(d, 4)) {
+	switch (draw(d, 5)) {
 	case 0:
 		return draw_open(d, locks, lock);
 	case 1:
 		return draw_close(d, locks, lock);
+	case 2:
+		return !may_send_from(lock) || draw_source(d, locks, lock);
 	default:
 		return draw_access(d, locks, lock);
 	}
@@ -272,6 +301,8 @@ static bool draw_step(struct draft *d, struct locks *locks, uint32_t conn)
 	}
 	if (!lock->is_open)
 		return draw_open(d, locks, lock);
+	if (may_send_from(lock) && draw(d, 3) == 0)
+		return draw_source(d, locks, lock);
 	if (draw(d, 4))
 		return draw_access(d, locks, lock);
 	/* A type 1 window is closed by its owner alone, by opening it elsewhere. */

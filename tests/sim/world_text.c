@@ -225,8 +225,10 @@ bool world_part_parse(struct world_part *part, const char *text, const char **wr
 
 static void print_key(const struct world_op *op)
 {
-	if (op->op.key)
-		printf(", key %u%s", op->op.key, op->op.old_key ? " by its old name" : "");
+	if (op->op.key || op->op.source)
+		printf(", %skey %u%s", op->op.source ? "from " : "",
+			op->op.source ? op->op.source : op->op.key,
+			op->op.old_key ? " by its old name" : "");
 	if (op->op.kind == MODEL_BIND || op->op.kind == MODEL_REGISTER)
 		printf(" for 0x%x%s", op->op.rights, op->zero_based ? ", zero-based" : "");
 	if (op->op.region)
