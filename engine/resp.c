@@ -82,6 +82,18 @@ static void owe_nak(struct uroce_core *core, struct uroce_qp *qp, uint8_t syndro
 	uroce_core_wake_responses(core, qp);
 }
 
+/* What is owed already comes first: whoever still waits asks again. It is no complaint of a gap. */
+void uroce_resp_nak_repeat(struct uroce_core *core, struct uroce_qp *qp, uint32_t psn)
+{
+	bool sent = qp->resp.nak_sent;
+
+	if (qp->resp.owed != UROCE_OWED_NOTHING)
+		return;
+	uroce_count(core, nak_sent);
+	owe_nak(core, qp, UROCE_SYNDROME_NAK_REMOTE_ACCESS, psn);
+	qp->resp.nak_sent = sent;
+}
+
 void uroce_resp_idle(struct uroce_core *core)
 {
 	struct uroce_qp *qp = core->idle_acks;
@@ -553,14 +565,14 @@ static uint32_t build_ack(struct uroce_core *core, struct uroce_qp *qp, struct u
 uint32_t uroce_resp_build(
 	struct uroce_core *core, struct uroce_qp *qp, struct uroce_slot *slot, uint64_t now_ns)
 {
-	uint32_t bytes = 0;
-
 	if (!qp->path || !qp->path->resolved)
 		return 0;
-	if (uroce_resp_read_owed(qp))
-		bytes = uroce_resp_read_build(core, qp, slot, now_ns);
-	if (bytes > 0)
-		return bytes;
+	while (uroce_resp_read_owed(qp)) {
+		uint32_t bytes = uroce_resp_read_build(core, qp, slot, now_ns);
+
+		if (bytes > 0)
+			return bytes;
+	}
 	if (qp->resp.owed == UROCE_OWED_NOTHING || !qp->resp.owed_now)
 		return 0;
 	return build_ack(core, qp, slot);

@@ -38,6 +38,9 @@ struct uroce_refused {
 enum uroce_drop uroce_resp_refuse(struct uroce_core *core, struct uroce_qp *qp, uint32_t psn,
 	const struct uroce_refused *why, uint64_t now_ns);
 
+/* Owes a NAK for a repeated request that can no longer be answered, and nothing else happens. */
+void uroce_resp_nak_repeat(struct uroce_core *core, struct uroce_qp *qp, uint32_t psn);
+
 /* The reasons that several requests share. */
 struct uroce_refused uroce_refused_invalid(enum uroce_refusal refusal, uint32_t got, uint32_t want);
 struct uroce_refused uroce_refused_access(uint32_t verdict);

@@ -364,6 +364,28 @@ static uint8_t read_response_opcode(bool first, bool last)
 	return last ? 0x0f : 0x0e;
 }
 
+/*
+ * The memory of an answer is gone. If it was answered before, the requester may have that answer
+ * and its application's word that the key may be closed, while a copy of the request was still on
+ * its way: that is nobody's fault. A NAK tells a requester that still waits; to others its PSN is
+ * past.
+ */
+static uint32_t refuse_answer(struct uroce_core *core, struct uroce_qp *qp,
+	struct uroce_replay *replay, enum uroce_mr_verdict verdict, uint64_t now_ns)
+{
+	const struct uroce_refused why = uroce_refused_access(verdict);
+	uint32_t psn = uroce_psn_add(replay->psn_first, replay->next_pkt);
+
+	if (replay->first_time) {
+		uroce_resp_read_reset(qp);
+		uroce_resp_refuse(core, qp, psn, &why, now_ns);
+	} else {
+		answered(qp, replay);
+		uroce_resp_nak_repeat(core, qp, psn);
+	}
+	return 0;
+}
+
 static uint32_t build_read(struct uroce_core *core, struct uroce_qp *qp, struct uroce_slot *slot,
 	struct uroce_replay *replay, uint64_t now_ns)
 {
@@ -374,18 +396,13 @@ static uint32_t build_read(struct uroce_core *core, struct uroce_qp *qp, struct 
 	bool last = from + bytes == replay->end_bytes;
 	uint32_t psn = uroce_psn_add(replay->psn_first, replay->next_pkt);
 	enum uroce_mr_verdict verdict = UROCE_MR_OK;
-	struct uroce_refused why;
 	uint8_t *ptr = NULL, *p;
 
 	if (bytes > 0)
 		verdict = uroce_mr_resolve_for(core->mrs, qp->pd, qp->qpn, replay->rkey,
 			replay->va + from, bytes, UROCE_ACCESS_REMOTE_READ, &ptr);
-	if (verdict != UROCE_MR_OK) {
-		uroce_resp_read_reset(qp);
-		why = uroce_refused_access(verdict);
-		uroce_resp_refuse(core, qp, psn, &why, now_ns);
-		return 0;
-	}
+	if (verdict != UROCE_MR_OK)
+		return refuse_answer(core, qp, replay, verdict, now_ns);
 	p = uroce_build_start(qp, slot,
 		(struct uroce_bth){.opcode = read_response_opcode(first, last), .psn = psn});
 	if (first || last)

@@ -22,7 +22,7 @@ enum uroce_drop uroce_resp_read_duplicate(
 /* Whether an answer is owed. */
 bool uroce_resp_read_owed(const struct uroce_qp *qp);
 
-/* Builds the next owed answer; 0 when its memory is gone (then a NAK is owed). */
+/* Builds the next owed answer; 0 when its memory is gone: then it is owed no more, but a NAK. */
 uint32_t uroce_resp_read_build(
 	struct uroce_core *core, struct uroce_qp *qp, struct uroce_slot *slot, uint64_t now_ns);
 

@@ -340,6 +340,45 @@ static void region_vanishes_within_a_send(struct drill *d)
 	expect_ended(d);
 }
 
+/* Its first answer may have arrived, and the application closed the key in good order. */
+static void region_vanishes_before_a_repeat(struct drill *d)
+{
+	uint32_t key = endpoint_register(
+		&d->ep, 0x1000, 0x1000, UROCE_ACCESS_LOCAL_WRITE | UROCE_ACCESS_REMOTE_READ);
+
+	inject(d,
+		"RDMA_READ_REQUEST psn +0 va 0x1000 rkey %u dma 8; "
+		"RDMA_READ_REQUEST psn +1 va 0x2000 dma 8",
+		key);
+	expect(d,
+		"RDMA_READ_RESPONSE_ONLY psn +0 ACK msn 2 len 8; "
+		"RDMA_READ_RESPONSE_ONLY psn +1 ACK msn 2 len 8");
+	expect_number(d, uroce_mr_table_remove(&d->ep.mrs, key), 0);
+	/* Who still waits is told; who does not knows that PSN no more. */
+	inject(d,
+		"RDMA_READ_REQUEST psn +0 va 0x1000 rkey %u dma 8; "
+		"RDMA_READ_REQUEST psn +1 va 0x2000 dma 8",
+		key);
+	expect(d,
+		"RDMA_READ_RESPONSE_ONLY psn +1 ACK msn 2 len 8; "
+		"ACKNOWLEDGE psn +0 NAK remote-access-error msn 2");
+	expect_nothing(d);
+	expect_event(d, "nothing");
+	expect_state(d, UROCE_QP_RTS);
+	/* That is no complaint of a gap; here is one. */
+	inject_dropped(d, UROCE_DROP_PSN_AHEAD, "RDMA_WRITE_ONLY psn +3 ack va 0x5000 len 8");
+	expect(d, "ACKNOWLEDGE psn +2 NAK psn-sequence-error msn 2");
+	inject(d, "RDMA_WRITE_ONLY psn +2 ack va 0x5000 len 8");
+	expect(d, "ACKNOWLEDGE psn +2 ACK msn 3");
+	/* An acknowledgement that is owed is not given up for it. */
+	inject(d,
+		"RDMA_WRITE_ONLY psn +3 ack va 0x5000 len 8; "
+		"RDMA_READ_REQUEST psn +0 va 0x1000 rkey %u dma 8",
+		key);
+	expect(d, "ACKNOWLEDGE psn +3 ACK msn 4");
+	expect_nothing(d);
+}
+
 static void two_regions_vanish(struct drill *d)
 {
 	uint32_t key = endpoint_register(
@@ -382,6 +421,9 @@ int main(void)
 		{"a region that vanishes within an answer ends it", region_vanishes},
 		{"a region that vanishes while a SEND comes in does not fail the SEND",
 			region_vanishes_within_a_send},
+		{"a region that vanishes before a repeat of a READ is told to the peer, and ends "
+		 "nothing",
+			region_vanishes_before_a_repeat},
 		{"a region that vanishes after the end is told to the peer alone",
 			two_regions_vanish},
 	};

@@ -4,7 +4,8 @@
  * outstanding.
  *
  * The two gigabytes are one mebibyte of memory, mapped again and again, so what is tested is the
- * arithmetic. Eight million packets take a while: it runs with LONG=1 in the environment.
+ * arithmetic. To the model, which has one mebibyte, it is one mebibyte that is moved. Eight million
+ * packets take a while: it runs with LONG=1 in the environment.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
@@ -15,7 +16,7 @@
 #include <unistd.h>
 
 #include "cunit_run.h"
-#include "sim.h"
+#include "judge.h"
 
 #define TOTAL	    (1ull << 31)
 #define CHUNK	    (1ull << 20)
@@ -77,19 +78,54 @@ static void post_long(struct endpoint *ep, enum uroce_wr_opcode opcode, uint8_t 
 	uroce_bell_ring(&ep->core.bells, &ep->qp->bell);
 }
 
-static void check_end(
-	struct sim *sim, uint32_t mtu, bool reads, const uint8_t *from, const uint8_t *to)
+/* What the model sees of memory: the mebibyte, and the beginning of the endpoint's own. */
+static void look(struct sim *sim, uint8_t *const all[2], uint8_t *seen[2])
+{
+	for (int i = 0; i < 2; i++) {
+		memcpy(seen[i], all[i], CHUNK);
+		memcpy(seen[i] + CHUNK, sim->ep[i].mem, SMALL_BYTES);
+	}
+}
+
+static void plan(struct judge *j, enum model_kind kind)
+{
+	const struct model_op whole = {.kind = kind, .id = 1, .bytes = CHUNK};
+	const struct model_op small = {.kind = MODEL_WRITE,
+		.id = 2,
+		.bytes = SMALL_BYTES,
+		.local = CHUNK,
+		.remote = CHUNK};
+
+	judge_note_send(j, 0, &whole);
+	judge_note_send(j, 0, &small);
+}
+
+static void check_model(struct judge *j, const struct uroce_cqe cqes[2])
+{
+	struct uroce_cqe whole = cqes[0];
+	const char *wrong;
+
+	whole.bytes = CHUNK;
+	judge_completed(j, 0, &whole);
+	judge_completed(j, 0, &cqes[1]);
+	wrong = judge_verdict(j);
+	CU_ASSERT_PTR_NULL(wrong);
+	if (wrong)
+		printf("  %s\n", wrong);
+}
+
+static void check_end(struct sim *sim, struct judge *judge, uint32_t mtu, bool reads)
 {
 	const uint32_t psn = (FIRST_PSN + (uint32_t)(TOTAL / mtu)) & 0xffffff;
 	struct uroce_cqe cqes[2];
 
-	CU_ASSERT_EQUAL(endpoint_poll(&sim->ep[0], cqes, 2), 2);
+	CU_ASSERT_EQUAL_FATAL(endpoint_poll(&sim->ep[0], cqes, 2), 2);
 	for (uint64_t i = 0; i < 2; i++) {
 		CU_ASSERT_EQUAL(cqes[i].wr_id, i + 1);
 		CU_ASSERT_EQUAL(cqes[i].status, UROCE_STATUS_SUCCESS);
 		CU_ASSERT_EQUAL(cqes[i].bytes, i ? SMALL_BYTES : TOTAL);
 	}
-	CU_ASSERT_EQUAL(memcmp(from, to, CHUNK), 0);
+	check_model(judge, cqes);
 	/* The small message follows the long one. */
 	CU_ASSERT_EQUAL(sim->ep[0].qp->req.psn_una, (psn + (SMALL_BYTES - 1) / mtu + 1) & 0xffffff);
 	CU_ASSERT_EQUAL(sim->ep[reads ? 0 : 1].core.counters.rx_payload_bytes,
@@ -107,6 +143,10 @@ static void run(enum uroce_wr_opcode opcode, uint32_t mtu)
 	uint8_t *all[2] = {map_again_and_again(0), map_again_and_again(1)};
 	bool reads = opcode == UROCE_WR_RDMA_READ;
 	struct endpoint_wr small = {.wr_id = 2, .opcode = UROCE_WR_RDMA_WRITE, .num_segs = 1};
+	static uint8_t memory[2][CHUNK + SMALL_BYTES];
+	uint8_t *seen[2] = {memory[0], memory[1]};
+	const uint8_t *const both[2] = {memory[0], memory[1]};
+	struct judge judge;
 	uint32_t keys[2];
 
 	if (!sim || !all[0] || !all[1])
@@ -119,13 +159,18 @@ static void run(enum uroce_wr_opcode opcode, uint32_t mtu)
 		all[reads][i] = (uint8_t)(i * 7 + (i >> 8) * 13 + (i >> 16));
 	for (int i = 0; i < 2; i++)
 		keys[i] = register_all(&sim->ep[i], all[i]);
+	look(sim, all, seen);
+	judge_begin(&judge, sim, both, CHUNK + SMALL_BYTES);
+	plan(&judge, reads ? MODEL_READ : MODEL_WRITE);
 	post_long(&sim->ep[0], opcode, all[0], keys[0], all[1], keys[1]);
 	small.segs[0].bytes = SMALL_BYTES;
 	small.rkey = sim->ep[1].key;
 	small.remote_addr = (uintptr_t)sim->ep[1].mem;
 	endpoint_post_send(&sim->ep[0], &small);
 	CU_ASSERT_TRUE(sim_run(sim, HOUR_NS));
-	check_end(sim, mtu, reads, all[reads ? 1 : 0], all[reads ? 0 : 1]);
+	look(sim, all, seen);
+	check_end(sim, &judge, mtu, reads);
+	judge_end(&judge);
 	sim_fini(sim);
 	free(sim);
 }

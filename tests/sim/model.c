@@ -48,7 +48,19 @@ void model_recv_posted(struct model *m, uint32_t queue)
 
 bool model_is_broken(const struct model *m, uint32_t direction)
 {
-	return m->directions[direction].broken;
+	return is_cut(&m->directions[direction]);
+}
+
+enum model_status model_refusal(const struct model *m, uint32_t direction)
+{
+	const struct direction *d = &m->directions[direction];
+
+	return d->refused < d->posted ? d->steps[d->refused].due : MODEL_SUCCESS;
+}
+
+bool model_has_done(const struct model *m, uint32_t direction, uint32_t n)
+{
+	return m->directions[direction].done >= n;
 }
 
 static bool wants_completion(const struct direction *d, uint32_t index)
@@ -60,8 +72,10 @@ bool model_is_done(const struct model *m, uint32_t direction)
 {
 	const struct direction *d = &m->directions[direction];
 
-	if (d->broken)
-		return d->done + 1 + d->flushed == d->posted;
+	if (is_cut(d))
+		return d->done + d->failed + d->flushed == d->posted;
+	if (d->refused < d->posted)
+		return false;
 	for (uint32_t i = d->done; i < d->posted; i++)
 		if (wants_completion(d, i))
 			return false;
@@ -98,19 +112,30 @@ static bool is_flushed(
 	return true;
 }
 
+/* Those before this one that need no completion of their own are done. */
+static void pass_unsignalled(struct direction *d, uint64_t id)
+{
+	while (d->done < d->posted && d->steps[d->done].op.id != id &&
+		!wants_completion(d, d->done))
+		d->done++;
+}
+
 static bool check_send_success(struct model *m, struct direction *d,
 	const struct model_completion *c, model_memory_t memory)
 {
 	const struct step *step;
+	uint32_t bytes;
 
-	while (d->done < d->posted && d->steps[d->done].op.id != c->id &&
-		!wants_completion(d, d->done))
-		d->done++;
+	pass_unsignalled(d, c->id);
 	if (d->done == d->posted)
 		return model_complain(m,
 			"%u: %" PRIu64 " completed, which was not posted, or before", c->direction,
 			c->id);
+	if (d->done >= d->refused)
+		return model_complain(m, "%u: %" PRIu64 " completed, but %" PRIu64 " is refused",
+			c->direction, c->id, d->steps[d->refused].op.id);
 	step = &d->steps[d->done];
+	bytes = is_local(step->op.kind) ? 0 : step->op.bytes;
 	if (step->op.id != c->id)
 		return model_complain(m, "%u: %" PRIu64 " completed before %" PRIu64, c->direction,
 			c->id, step->op.id);
@@ -119,10 +144,10 @@ static bool check_send_success(struct model *m, struct direction *d,
 	if (c->what != what_of(step->op.kind))
 		return model_complain(m, "%u: %" PRIu64 " completed as something else, %d",
 			c->direction, c->id, c->what);
-	if (c->bytes != step->op.bytes)
+	if (c->bytes != bytes)
 		return model_complain(m, "%u: %" PRIu64 " completed with %u bytes of %u",
-			c->direction, c->id, c->bytes, step->op.bytes);
-	if (is_answered(step->op.kind) &&
+			c->direction, c->id, c->bytes, bytes);
+	if (is_answered(step->op.kind) && !step->op.unsteady &&
 		!is_there(m, d->conf.from, step->op.local, step->data, step->op.bytes, memory))
 		return model_complain(m, "%u: %" PRIu64 " completed, but its answer is not there",
 			c->direction, c->id);
@@ -134,37 +159,64 @@ static bool check_send_success(struct model *m, struct direction *d,
 	return true;
 }
 
-/* The one whose retries ran out: all before it are done. */
-static bool check_send_retries_out(
+/*
+ * The one that failed: all before it are done. Retries may run out at any up to the one that the
+ * peer refuses, since what the peer says may be lost.
+ */
+static bool check_send_failure(
 	struct model *m, struct direction *d, const struct model_completion *c)
 {
-	while (d->done < d->posted && d->steps[d->done].op.id != c->id &&
-		!wants_completion(d, d->done))
-		d->done++;
-	if (d->conf.service != MODEL_RC || d->done == d->posted || d->steps[d->done].op.id != c->id)
+	const struct step *step;
+
+	pass_unsignalled(d, c->id);
+	step = &d->steps[d->done];
+	if (d->conf.service != MODEL_RC || d->done == d->posted || step->op.id != c->id)
+		return model_complain(m, "%u: %" PRIu64 " failed out of turn, status %d",
+			c->direction, c->id, c->status);
+	if (c->status == MODEL_RETRIES_OUT ? d->done > d->refused || is_local(step->op.kind) ||
+				is_refused_here(step->due)
+					   : c->status != step->due)
+		return model_complain(m, "%u: %" PRIu64 " failed with status %d, not %d",
+			c->direction, c->id, c->status, step->due);
+	d->failed = true;
+	d->failed_with = c->status;
+	return true;
+}
+
+bool model_may_have_ended_peer(const struct direction *d)
+{
+	return d->refused < d->posted && !is_refused_here(d->steps[d->refused].due);
+}
+
+/* Without a failure of its own only a queue pair that refused something has ended. */
+static bool check_send_flush(struct model *m, struct direction *d, const struct model_completion *c)
+{
+	uint32_t next;
+
+	if (!is_cut(d) && !model_may_have_ended_peer(&m->directions[d->conf.reverse]))
 		return model_complain(
-			m, "%u: %" PRIu64 " ran out of retries out of turn", c->direction, c->id);
-	d->broken = true;
+			m, "%u: %" PRIu64 " flushed, but nothing had ended", c->direction, c->id);
+	if (!is_cut(d))
+		pass_unsignalled(d, c->id);
+	next = d->done + d->failed + d->flushed;
+	if (next >= d->posted || d->steps[next].op.id != c->id)
+		return model_complain(
+			m, "%u: %" PRIu64 " flushed out of turn", c->direction, c->id);
+	d->flushed++;
 	return true;
 }
 
 static bool check_send(struct model *m, struct direction *d, const struct model_completion *c,
 	model_memory_t memory)
 {
-	uint32_t next = d->done + 1 + d->flushed;
-
-	if (c->status == MODEL_SUCCESS && !d->broken)
+	if (c->status == MODEL_FLUSHED)
+		return check_send_flush(m, d, c);
+	if (is_cut(d))
+		return model_complain(m, "%u: %" PRIu64 " completed with status %d after the end",
+			c->direction, c->id, c->status);
+	if (c->status == MODEL_SUCCESS)
 		return check_send_success(m, d, c, memory);
-	if (c->status == MODEL_RETRIES_OUT && !d->broken)
-		return check_send_retries_out(m, d, c);
-	if (c->status != MODEL_FLUSHED || !d->broken)
-		return model_complain(m, "%u: %" PRIu64 " completed with status %d%s", c->direction,
-			c->id, c->status, d->broken ? " after the end" : "");
-	if (next >= d->posted || d->steps[next].op.id != c->id)
-		return model_complain(
-			m, "%u: %" PRIu64 " flushed out of turn", c->direction, c->id);
-	d->flushed++;
-	return true;
+	return check_send_failure(m, d, c);
 }
 
 /* ---- receives ---- */
@@ -204,9 +256,11 @@ static const char *difference(const struct model *m, const struct direction *d,
 		return "has another length";
 	if (c->has_imm != has_imm(op->kind) || (c->has_imm && c->imm != op->imm))
 		return "has another immediate value";
+	if (c->inv != (op->kind == MODEL_SEND_INV ? op->key : 0))
+		return "invalidated another key";
 	if (is_send(op->kind) && recv->bytes < op->bytes + grh)
 		return "is longer than its receive";
-	return is_there(m, d->conf.to, at, step->data, op->bytes, memory)
+	return op->unsteady || is_there(m, d->conf.to, at, step->data, op->bytes, memory)
 		? NULL
 		: "was announced before its bytes";
 }
@@ -236,7 +290,7 @@ static bool match_reliable(struct model *m, const struct direction *d,
 	uint32_t i = model_receiving_step(d, d->received);
 	const char *wrong;
 
-	if (i == MODEL_NONE)
+	if (i == MODEL_NONE || i >= d->refused)
 		return model_complain(m, "%u: receive %" PRIu64 " completed, but nothing was sent",
 			c->direction, c->id);
 	wrong = difference(m, d, &d->steps[i], recv, c, memory);
@@ -248,8 +302,12 @@ static bool match_reliable(struct model *m, const struct direction *d,
 static bool may_end_so(
 	const struct direction *d, const struct recv_queue *q, enum model_status status)
 {
-	return status == MODEL_SUCCESS || status == MODEL_FLUSHED ||
-		(status == MODEL_BROKEN_OFF && q->shared && d->conf.service == MODEL_UC);
+	if (status != MODEL_BROKEN_OFF)
+		return status == MODEL_SUCCESS || status == MODEL_FLUSHED;
+	if (d->conf.service != MODEL_RC)
+		return q->shared && d->conf.service == MODEL_UC;
+	return d->refused < d->posted && d->steps[d->refused].op.kind == MODEL_SEND_INV &&
+		model_receiving_step(d, d->received) == d->refused;
 }
 
 static bool check_recv(struct model *m, struct direction *d, const struct model_completion *c,

@@ -31,7 +31,7 @@ static struct effect near_effect(const struct direction *d, uint32_t index)
 {
 	const struct step *step = &d->steps[index];
 
-	if (!is_answered(step->op.kind))
+	if (!is_answered(step->op.kind) || !step->data)
 		return (struct effect){0};
 	return (struct effect){d->conf.from, step->op.local, step->op.bytes, step->data};
 }
@@ -42,6 +42,8 @@ static struct effect far_effect(const struct model *m, const struct direction *d
 	const struct model_recv *recv;
 	uint32_t rank = 0;
 
+	if (!step->data)
+		return (struct effect){0};
 	if (is_atomic(step->op.kind))
 		return (struct effect){
 			d->conf.to, step->op.remote, 8, (const uint8_t *)&step->after};
@@ -67,7 +69,7 @@ struct ending {
 
 static void apply(uint8_t *image, struct effect e)
 {
-	if (e.bytes > 0)
+	if (e.bytes > 0 && e.data)
 		memcpy(image + e.at, e.data, e.bytes);
 }
 
@@ -128,12 +130,12 @@ static uint32_t carried_out(const struct model *m, const struct direction *d, co
 {
 	uint32_t n;
 
-	if (!d->broken)
+	if (!is_cut(d))
 		return d->posted;
-	for (n = d->done; n <= d->posted; n++)
+	for (n = d->done; n <= d->posted && n <= d->refused; n++)
 		if (is_possible(m, d, n, mem))
-			break;
-	return n <= d->posted ? n : MODEL_NONE;
+			return n;
+	return MODEL_NONE;
 }
 
 /*
@@ -147,8 +149,8 @@ static void leave_begun(
 	uint32_t at = model_receiving_step(d, d->received);
 	const struct step *step = at == MODEL_NONE ? NULL : &d->steps[at];
 
-	if (!q->shared || !step || !is_send(step->op.kind) || recv_of_rank(m, d, d->received) ||
-		!is_possible(m, d, at, memory[d->conf.to]))
+	if (!q->shared || !step || at > d->refused || !is_send(step->op.kind) ||
+		recv_of_rank(m, d, d->received) || !is_possible(m, d, at, memory[d->conf.to]))
 		return;
 	for (uint32_t r = 0; r < q->posted; r++) {
 		const struct model_recv *recv = &q->recvs[r].recv;
@@ -159,18 +161,32 @@ static void leave_begun(
 	}
 }
 
+/* Both ends of what was changed while it was moved. */
+static void leave_unsteady(
+	const struct model *m, const struct direction *d, uint32_t index, struct ending *end)
+{
+	const struct model_op *op = &d->steps[index].op;
+	struct effect far = far_effect(m, d, index);
+
+	if (op->kind == MODEL_READ)
+		far = (struct effect){d->conf.to, op->remote, op->bytes, NULL};
+	far.data = NULL;
+	leave_open(end, far);
+	leave_open(end, (struct effect){d->conf.from, op->local, op->bytes, NULL});
+}
+
 static bool end_reliable(
 	struct model *m, uint32_t number, struct ending *end, model_memory_t memory)
 {
 	const struct direction *d = &m->directions[number];
 	uint32_t n = carried_out(m, d, memory[d->conf.to]);
-	uint32_t answered = d->broken ? d->done : d->posted;
+	uint32_t answered = is_cut(d) ? d->done : d->posted;
 
 	if (n == MODEL_NONE)
 		return model_complain(m,
 			"%u: memory of node %u is what no prefix of the operations makes", number,
 			d->conf.to);
-	if (!d->broken && model_receiving_step(d, d->received) != MODEL_NONE)
+	if (!is_cut(d) && model_receiving_step(d, d->received) != MODEL_NONE)
 		return model_complain(m, "%u: receive %u never completed", number, d->received);
 	for (uint32_t i = 0; i < n; i++)
 		apply(end->expected[d->conf.to], far_effect(m, d, i));
@@ -180,8 +196,11 @@ static bool end_reliable(
 		leave_open(end, far_effect(m, d, n));
 	if (answered < d->posted)
 		leave_open(end, near_effect(d, answered));
-	if (d->broken)
+	if (is_cut(d))
 		leave_begun(m, d, end, memory);
+	for (uint32_t i = 0; i < d->posted; i++)
+		if (d->steps[i].op.unsteady)
+			leave_unsteady(m, d, i, end);
 	return true;
 }
 
@@ -268,31 +287,40 @@ static bool check_memory(struct model *m, const struct ending *end, model_memory
 	return true;
 }
 
-/* Completions that are missing, or should not be. */
-static bool check_completions(struct model *m, uint32_t number)
+/* Receives that were flushed when the queue pair at the far end of a direction ended, or not. */
+static bool check_flushed_receives(struct model *m, uint32_t number)
 {
 	const struct direction *d = &m->directions[number];
 	const struct recv_queue *q = &m->queues[d->conf.recv_queue];
 	const struct direction *reverse = &m->directions[d->conf.reverse];
-	uint32_t ended = 0;
+	bool ended = is_cut(reverse) || d->failed_with == MODEL_ACCESS_REFUSED;
+	uint32_t flushed = 0;
 
-	if (!model_is_done(m, number))
-		return model_complain(m,
-			"%u: %u operations were posted, but completions end with %u", number,
-			d->posted, d->done + d->broken + d->flushed);
 	for (uint32_t i = 0; i < d->num_recv_of; i++)
-		ended += q->recvs[d->recv_of[i]].flushed;
-	if (ended > 0 && !reverse->broken)
+		flushed += q->recvs[d->recv_of[i]].flushed;
+	if (flushed > 0 && !reverse->failed && !model_may_have_ended_peer(d))
 		return model_complain(
 			m, "%u: receives were flushed, but nothing had ended", number);
-	if (q->shared && ended > 1)
-		return model_complain(
-			m, "%u: %u receives were flushed, but it held one at most", number, ended);
-	if (reverse->broken && !q->shared && q->polled != q->posted)
+	if (q->shared && flushed > 1)
+		return model_complain(m, "%u: %u receives were flushed, but it held one at most",
+			number, flushed);
+	if ((ended || flushed > 0) && !q->shared && q->polled != q->posted)
 		return model_complain(m,
 			"%u: %u receives were posted, but %u completed and flushed", number,
 			q->posted, q->polled);
 	return true;
+}
+
+/* Completions that are missing, or should not be. */
+static bool check_completions(struct model *m, uint32_t number)
+{
+	const struct direction *d = &m->directions[number];
+
+	if (!model_is_done(m, number))
+		return model_complain(m,
+			"%u: %u operations were posted, but completions end with %u", number,
+			d->posted, d->done + d->failed + d->flushed);
+	return check_flushed_receives(m, number);
 }
 
 static uint8_t **make_maps(const struct model *m, bool of_before)

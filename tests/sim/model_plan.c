@@ -48,6 +48,7 @@ void model_destroy(struct model *m)
 	}
 	free(m->images);
 	free(m->queues);
+	free(m->keys);
 	free(m->directions);
 	free(m);
 }
@@ -86,7 +87,7 @@ uint32_t model_add_direction(struct model *m, const struct model_direction *conf
 {
 	m->directions =
 		model_grow(m->directions, (m->num_directions + 1) * sizeof(m->directions[0]));
-	m->directions[m->num_directions] = (struct direction){.conf = *conf};
+	m->directions[m->num_directions] = (struct direction){.conf = *conf, .refused = MODEL_NONE};
 	return m->num_directions++;
 }
 
@@ -207,7 +208,7 @@ static void imagine(struct model *m, const struct direction *d, struct step *ste
 	uint8_t *near = ideal_of(m, d->conf.from), *far = ideal_of(m, d->conf.to);
 	const struct model_op *op = &step->op;
 
-	if (op->kind == MODEL_FLUSH)
+	if (op->kind == MODEL_FLUSH || is_local(op->kind))
 		return;
 	step->data = model_grow(NULL, op->bytes ? op->bytes : 1);
 	if (is_atomic(op->kind)) {
@@ -232,27 +233,58 @@ static void imagine(struct model *m, const struct direction *d, struct step *ste
 	}
 }
 
+/* The memory that an operation uses, at either end. */
+static bool use_memory(struct model *m, uint32_t direction, const struct model_op *op)
+{
+	const struct direction *d = &m->directions[direction];
+
+	if (op->kind == MODEL_FLUSH)
+		return op->everywhere || is_inside(m, op->remote, op->bytes);
+	if (is_local(op->kind))
+		return is_inside(m, op->local, op->bytes);
+	return use_both(m, d, direction, op);
+}
+
+/* What no plan may have, whatever came before. */
+static bool check_op(struct model *m, const struct direction *d, const struct model_op *op)
+{
+	const struct direction *reverse = &m->directions[d->conf.reverse];
+
+	if (is_word(op->kind) && op->bytes != 8)
+		return model_complain(m, "plan: an atomic of %u bytes", op->bytes);
+	if (is_reliable_only(op->kind) && d->conf.service != MODEL_RC)
+		return model_complain(m, "plan: an operation with an answer on a service without");
+	if (op->after > reverse->num)
+		return model_complain(
+			m, "plan: it waits for %u operations of %u", op->after, reverse->num);
+	return true;
+}
+
+/* A message may be placed but for its end before its key is looked at. */
+static bool moves_bytes(const struct direction *d, const struct step *step)
+{
+	return d->refused == MODEL_NONE &&
+		(step->due == MODEL_SUCCESS || step->due == MODEL_RETRIES_OUT);
+}
+
 bool model_add_op(struct model *m, uint32_t direction, const struct model_op *op)
 {
 	struct direction *d = &m->directions[direction];
+	struct step step = {.op = *op};
 	uint32_t number = d->num + 1;
-	bool good;
 
 	if (op->fence)
 		d->last_fence = number;
-	if (op->kind == MODEL_FLUSH)
-		good = op->everywhere || is_inside(m, op->remote, op->bytes);
-	else
-		good = use_both(m, d, direction, op);
-	if (is_word(op->kind) && op->bytes != 8)
-		good = model_complain(m, "plan: an atomic of %u bytes", op->bytes);
-	if (is_reliable_only(op->kind) && d->conf.service != MODEL_RC)
-		good = model_complain(m, "plan: an operation with an answer on a service without");
-	if (!good)
+	if (!check_op(m, d, op) || !model_use_key(m, direction, op, &step.due))
 		return false;
+	if (moves_bytes(d, &step)) {
+		if (!use_memory(m, direction, op))
+			return false;
+		imagine(m, d, &step);
+	}
+	if (d->refused == MODEL_NONE && step.due != MODEL_SUCCESS)
+		d->refused = d->num;
 	d->steps = model_grow(d->steps, number * sizeof(d->steps[0]));
-	d->steps[d->num] = (struct step){.op = *op};
-	imagine(m, d, &d->steps[d->num]);
-	d->num++;
+	d->steps[d->num++] = step;
 	return true;
 }

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Inside the model: the plan and what was seen of the run, as its three parts share it.
+ * Inside the model: the plan and what was seen of the run, as its parts share it.
  *
- * model_plan.c takes the plan and holds it against the rules that give it one outcome; model.c
- * judges completions one by one; model_end.c judges what is missing at the end, and memory.
+ * model_plan.c takes the plan and holds it against the rules that give it one outcome, and
+ * model_keys.c what it does with keys; model.c judges completions one by one; model_end.c judges
+ * what is missing at the end, and memory.
  */
 #ifndef UROCE_TESTS_MODEL_STATE_H
 #define UROCE_TESTS_MODEL_STATE_H
@@ -35,9 +36,11 @@ struct image {
 
 struct step {
 	struct model_op op;
-	uint8_t *data;	/* the bytes that it moves; of an atomic, the original word */
-	uint64_t after; /* an atomic's word */
-	bool received;	/* UC, UD: a receive completed with it */
+	/* The bytes that it moves; of an atomic, the original word; NULL: nothing */
+	uint8_t *data;
+	enum model_status due; /* other than success: refused so */
+	uint64_t after;	       /* an atomic's word */
+	bool received;	       /* UC, UD: a receive completed with it */
 };
 
 struct recv {
@@ -63,12 +66,29 @@ struct direction {
 	uint32_t num, posted;
 	uint32_t last_fence; /* the last operation with a fence, from 1 */
 	uint32_t done;	     /* completed, or passed over being unsignalled */
-	bool broken;	     /* operation `done` ran out of retries */
+	uint32_t refused;    /* the operation that cannot succeed; MODEL_NONE */
+	bool failed;	     /* operation `done` did, with this: */
+	enum model_status failed_with;
 	uint32_t flushed;
 	uint32_t received; /* receives completed with success */
 	uint32_t *recv_of; /* which ones; of a shared queue, the one flushed follows */
 	uint32_t num_recv_of;
 	uint32_t next_match; /* UC, UD: messages before are not expected any more */
+};
+
+struct key {
+	enum model_key_kind kind;
+	uint32_t node;
+	bool is_open;
+	uint32_t at, bytes;
+	uint32_t rights;
+	uint32_t region;  /* window: the fast region that it is bound to, or 0 */
+	uint32_t windows; /* fast region: bound to it */
+	uint32_t binder;  /* the direction that a window was bound in */
+	bool is_used;
+	uint32_t users[2]; /* the directions of its connection */
+	uint32_t last[2];  /* the last operation of each with it, from 1 */
+	uint32_t read[2];  /* the last READ */
 };
 
 struct model {
@@ -78,6 +98,8 @@ struct model {
 	uint32_t num_queues;
 	struct direction *directions;
 	uint32_t num_directions;
+	struct key *keys; /* number 1 is the first */
+	uint32_t num_keys;
 	char wrong[200];
 };
 
@@ -95,7 +117,35 @@ __attribute__((format(printf, 2, 3))) bool model_complain(struct model *m, const
 /* The rank-th posted operation of a direction that takes a receive; MODEL_NONE: there is none. */
 uint32_t model_receiving_step(const struct direction *d, uint32_t rank);
 
+/*
+ * What an operation does with its key, and whether it may. False: the plan does not say when.
+ * Changes nothing if it is refused.
+ */
+bool model_use_key(
+	struct model *m, uint32_t direction, const struct model_op *op, enum model_status *due);
+
+/* Whether an operation that is refused so is never sent. */
+static inline bool is_refused_here(enum model_status due)
+{
+	return due == MODEL_BIND_REFUSED || due == MODEL_CHANGE_REFUSED ||
+		due == MODEL_SOURCE_REFUSED;
+}
+
+/* Whether the peer's queue pair may have ended because it refused an operation of this one. */
+bool model_may_have_ended_peer(const struct direction *d);
+
+/* Whether a direction ended before its operations did. */
+static inline bool is_cut(const struct direction *d)
+{
+	return d->failed || d->flushed > 0;
+}
+
 /* What kinds are. */
+
+static inline bool is_local(enum model_kind kind)
+{
+	return kind == MODEL_INVALIDATE || kind == MODEL_BIND || kind == MODEL_REGISTER;
+}
 
 static inline bool is_atomic(enum model_kind kind)
 {
@@ -109,7 +159,7 @@ static inline bool is_answered(enum model_kind kind)
 
 static inline bool is_send(enum model_kind kind)
 {
-	return kind == MODEL_SEND || kind == MODEL_SEND_IMM;
+	return kind == MODEL_SEND || kind == MODEL_SEND_IMM || kind == MODEL_SEND_INV;
 }
 
 static inline bool is_write(enum model_kind kind)
@@ -125,7 +175,8 @@ static inline bool is_word(enum model_kind kind)
 
 static inline bool is_reliable_only(enum model_kind kind)
 {
-	return is_answered(kind) || kind == MODEL_ATOMIC_WRITE || kind == MODEL_FLUSH;
+	return is_answered(kind) || is_local(kind) || kind == MODEL_ATOMIC_WRITE ||
+		kind == MODEL_FLUSH || kind == MODEL_SEND_INV;
 }
 
 static inline bool takes_recv(enum model_kind kind)
@@ -143,6 +194,7 @@ static inline enum model_what what_of(enum model_kind kind)
 	switch (kind) {
 	case MODEL_SEND:
 	case MODEL_SEND_IMM:
+	case MODEL_SEND_INV:
 		return MODEL_IS_SEND;
 	case MODEL_WRITE:
 	case MODEL_WRITE_IMM:
@@ -157,6 +209,12 @@ static inline enum model_what what_of(enum model_kind kind)
 		return MODEL_IS_ATOMIC_WRITE;
 	case MODEL_FLUSH:
 		return MODEL_IS_FLUSH;
+	case MODEL_INVALIDATE:
+		return MODEL_IS_INVALIDATE;
+	case MODEL_BIND:
+		return MODEL_IS_BIND;
+	case MODEL_REGISTER:
+		return MODEL_IS_REGISTER;
 	}
 	return MODEL_IS_SEND;
 }

@@ -12,7 +12,7 @@ enum {
 	FIRST_IP = 0xc0000201, /* 192.0.2.1 */
 	SRQ_SGE = 1,
 	RIGHTS = UROCE_ACCESS_LOCAL_WRITE | UROCE_ACCESS_REMOTE_WRITE | UROCE_ACCESS_REMOTE_READ |
-		UROCE_ACCESS_REMOTE_ATOMIC | UROCE_ACCESS_FLUSH_GLOBAL,
+		UROCE_ACCESS_REMOTE_ATOMIC | UROCE_ACCESS_FLUSH_GLOBAL | UROCE_ACCESS_MW_BIND,
 };
 
 struct node_qp_conf node_qp_defaults(uint32_t peer_node, uint32_t peer_qp)
@@ -27,7 +27,7 @@ struct node_qp_conf node_qp_defaults(uint32_t peer_node, uint32_t peer_qp)
 		.rq_psn = one.rq_psn,
 		.caps = one.caps,
 		.attr = one.attr,
-		.access = RIGHTS & ~UROCE_ACCESS_LOCAL_WRITE,
+		.access = RIGHTS & UROCE_ACCESS_REMOTE_ALL,
 		.signal_all = one.signal_all,
 	};
 }
@@ -72,6 +72,16 @@ static void init_memory(struct node *node, size_t bytes)
 	attr.ptr = node->mem;
 	attr.addr = (uintptr_t)node->mem;
 	MUST(uroce_mr_table_add(&node->mrs, &attr, 42 + node->number, &node->key) == 0);
+}
+
+uint32_t node_add_key(struct node *node, enum uroce_mr_kind kind)
+{
+	struct uroce_mr_attr attr = {.kind = kind, .pd = PD, .area = &node->area};
+	uint32_t key;
+
+	node->area = (struct uroce_mr_area){node->mem, node->mem_bytes};
+	MUST(uroce_mr_table_add(&node->mrs, &attr, 4242 + node->mrs.used, &key) == 0);
+	return key;
 }
 
 static void init_qp(struct node *node, struct node_qp *qp, const struct node_qp_conf *conf)

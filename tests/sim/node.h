@@ -17,7 +17,7 @@
 #include "endpoint.h"
 
 enum {
-	NODE_MRS = 16,
+	NODE_MRS = 128,
 	NODE_EVENTS = 256,
 	NODE_TRACE = 512,
 	NODE_QKEY = 0x1234,
@@ -77,6 +77,7 @@ struct node {
 	size_t mem_bytes;
 	uint8_t *mem;
 	uint32_t key;
+	struct uroce_mr_area area; /* of fast regions: all memory */
 };
 
 /* What most tests want: a test endpoint's defaults. */
@@ -88,6 +89,9 @@ void node_fini(struct node *node);
 
 /* INIT, RTR and RTS towards the peer; from any state, so a broken connection starts anew. */
 void node_connect(struct node *node, uint32_t qp, const struct node *peer, uint64_t now_ns);
+
+/* The slot of a window or fast region; its key, under which nothing is found yet. */
+uint32_t node_add_key(struct node *node, enum uroce_mr_kind kind);
 
 /* Posts and rings; false when the queue is full. A datagram goes to the peer. */
 bool node_post_send(struct node *node, uint32_t qp, const struct endpoint_wr *wr);

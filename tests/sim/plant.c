@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "comp.h"
+#include "mr.h"
 #include "resp.h"
 #include "sge.h"
 
@@ -44,7 +45,9 @@ const char *plant_name(enum plant_kind kind)
 		"the first work request to be flushed is flushed after the second",
 		"the last partial word of a message is not placed",
 		"an ATOMIC WRITE that comes again is carried out again",
-		"every third shared receive completes as of another queue pair"};
+		"every third shared receive completes as of another queue pair",
+		"a key that was invalidated is good for what it was good for",
+		"who may read by a key may write by it"};
 
 	return kind < PLANT_COUNT ? names[kind] : "?";
 }
@@ -170,4 +173,30 @@ enum uroce_mr_verdict __wrap_uroce_sge_scatter(const struct uroce_sge_list *list
 	const uint8_t *src, uint32_t bytes, bool last)
 {
 	return __real_uroce_sge_scatter(list, offset, src, placed_bytes(bytes, last), last);
+}
+
+/* ---- keys ---- */
+
+enum uroce_mr_verdict __real_uroce_mr_invalidate(
+	struct uroce_mr_table *table, uint32_t pd, uint32_t qpn, uint32_t key, bool check);
+enum uroce_mr_verdict __wrap_uroce_mr_invalidate(
+	struct uroce_mr_table *table, uint32_t pd, uint32_t qpn, uint32_t key, bool check);
+enum uroce_mr_verdict __real_uroce_mr_resolve_for(const struct uroce_mr_table *table, uint32_t pd,
+	uint32_t qpn, uint32_t key, uint64_t addr, uint64_t bytes, uint32_t access, uint8_t **ptr);
+enum uroce_mr_verdict __wrap_uroce_mr_resolve_for(const struct uroce_mr_table *table, uint32_t pd,
+	uint32_t qpn, uint32_t key, uint64_t addr, uint64_t bytes, uint32_t access, uint8_t **ptr);
+
+enum uroce_mr_verdict __wrap_uroce_mr_invalidate(
+	struct uroce_mr_table *table, uint32_t pd, uint32_t qpn, uint32_t key, bool check)
+{
+	return __real_uroce_mr_invalidate(
+		table, pd, qpn, key, check || planted.kind == PLANT_ALIVE);
+}
+
+enum uroce_mr_verdict __wrap_uroce_mr_resolve_for(const struct uroce_mr_table *table, uint32_t pd,
+	uint32_t qpn, uint32_t key, uint64_t addr, uint64_t bytes, uint32_t access, uint8_t **ptr)
+{
+	if (planted.kind == PLANT_RIGHTS && access == UROCE_ACCESS_REMOTE_WRITE)
+		access = UROCE_ACCESS_REMOTE_READ;
+	return __real_uroce_mr_resolve_for(table, pd, qpn, key, addr, bytes, access, ptr);
 }

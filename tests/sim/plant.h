@@ -17,6 +17,8 @@ enum plant_kind {
 	PLANT_SHORT,  /* the last partial word of a message is not placed */
 	PLANT_WORD,   /* an ATOMIC WRITE that comes again is carried out again */
 	PLANT_SHARED, /* every third shared receive completes as of another queue pair */
+	PLANT_ALIVE,  /* a key that was invalidated is good for what it was good for */
+	PLANT_RIGHTS, /* who may read by a key may write by it */
 	PLANT_COUNT
 };
 

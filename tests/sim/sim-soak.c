@@ -160,7 +160,7 @@ static int replay(const char *text)
 static int soak(const struct options *o)
 {
 	double began = seconds_now(), said = began;
-	uint64_t packets = 0, n = 0, faults = 0, broken = 0, conns = 0;
+	uint64_t packets = 0, n = 0, faults = 0, broken = 0, conns = 0, refused = 0;
 	bool good = true;
 
 	printf("seed %" PRIu64 "\n", o->first);
@@ -175,6 +175,7 @@ static int soak(const struct options *o)
 		packets += result.packets;
 		faults += result.faults;
 		broken += result.broken;
+		refused += result.refused;
 		conns += result.conns;
 		free(result.fates);
 		if (!good) {
@@ -184,8 +185,9 @@ static int soak(const struct options *o)
 		if (seconds_now() >= said + 1) {
 			said = seconds_now();
 			printf("%.0f s: seeds %" PRIu64 " packets %" PRIu64 " faults %" PRIu64
-			       " connections %" PRIu64 " of which %" PRIu64 " ran out of retries\n",
-				said - began, n, packets, faults, conns, broken);
+			       " connections %" PRIu64 " of which %" PRIu64
+			       " ran out of retries, %" PRIu64 " were refused something\n",
+				said - began, n, packets, faults, conns, broken, refused);
 			fflush(stdout);
 		}
 	}

@@ -13,7 +13,7 @@
 #include <string.h>
 
 #include "plant.h"
-#include "wire.h"
+#include "words.h"
 
 /* Worlds end within seconds of their time; what has not by then goes round in circles. */
 #define LIMIT_NS 120000000000ull
@@ -36,6 +36,10 @@ struct soak {
 	uint32_t recv_queues[WORLD_DIRECTIONS_MAX];  /* numbers in the model */
 	uint32_t shared_queues[WORLD_NODES_MAX];
 	uint32_t shared_posted[WORLD_NODES_MAX];
+	struct soak_key {
+		uint32_t key;  /* as the engine calls it now */
+		uint64_t base; /* what a peer calls the first byte of memory */
+	} keys[WORLD_KEYS_MAX];
 	uint64_t random;
 	bool no_plan;
 	char wrong[256];
@@ -81,20 +85,53 @@ static void plan_direction(struct soak *s, uint32_t direction)
 			: model_add_recv_queue(s->model, to, false),
 		.reverse = direction ^ 1,
 		.signal_all = qp->signal_all};
-	bool good = true;
 
 	model_add_direction(s->model, &conf);
 	s->recv_queues[direction] = conf.recv_queue;
-	for (uint32_t i = 0; i < dir->num; i++) {
-		const struct world_op *op = &dir->ops[i];
+}
 
-		if (op->receives && !world_is_shared(&s->world, direction))
-			good &= model_add_recv(s->model, conf.recv_queue, &op->recv);
-		good &= model_add_op(s->model, direction, &op->op);
+static bool plan_op(struct soak *s, uint32_t direction, const struct world_op *op)
+{
+	bool good = true;
+
+	if (op->receives && !world_is_shared(&s->world, direction))
+		good = model_add_recv(s->model, s->recv_queues[direction], &op->recv);
+	return good && model_add_op(s->model, direction, &op->op);
+}
+
+/* The operations of both ends of a connection, those that wait after those that they wait for. */
+static void plan_conn(struct soak *s, uint32_t conn)
+{
+	const struct world_direction *dirs = &s->world.directions[2 * conn];
+	uint32_t planned[2] = {0, 0};
+	bool good = true;
+
+	while (good && (planned[0] < dirs[0].num || planned[1] < dirs[1].num)) {
+		for (uint32_t i = 0; i < 2; i++) {
+			while (good && planned[i] < dirs[i].num &&
+				dirs[i].ops[planned[i]].op.after <= planned[1 - i])
+				good = plan_op(s, 2 * conn + i, &dirs[i].ops[planned[i]++]);
+		}
 	}
 	if (!good) {
 		s->no_plan = true;
 		complain_of_model(s);
+	}
+}
+
+static void plan_keys(struct soak *s)
+{
+	static const enum uroce_mr_kind kinds[] = {[MODEL_FAST] = UROCE_MR_FAST,
+		[MODEL_WINDOW_1] = UROCE_MR_WINDOW_1,
+		[MODEL_WINDOW_2] = UROCE_MR_WINDOW_2};
+
+	for (uint32_t i = 0; i < s->world.num_keys; i++) {
+		const struct world_key *key = &s->world.keys[i];
+		struct node *node = &s->net.nodes[key->node];
+
+		model_add_key(s->model, key->node, key->kind);
+		s->keys[i].key = node_add_key(node, kinds[key->kind]);
+		s->keys[i].base = (uintptr_t)node->mem;
 	}
 }
 
@@ -141,6 +178,9 @@ static void begin(struct soak *s)
 		plan_shared(s, i);
 	for (uint32_t i = 0; i < s->num_directions; i++)
 		plan_direction(s, i);
+	plan_keys(s);
+	for (uint32_t i = 0; i < w->num_conns; i++)
+		plan_conn(s, i);
 }
 
 /* ---- posting ---- */
@@ -150,36 +190,63 @@ static bool is_broken(const struct soak *s, uint32_t direction)
 	return model_is_broken(s->model, direction) || model_is_broken(s->model, direction ^ 1);
 }
 
-static enum uroce_wr_opcode opcode_of(enum model_kind kind)
+static bool is_opening(enum model_kind kind)
 {
-	switch (kind) {
-	case MODEL_SEND:
-		return UROCE_WR_SEND;
-	case MODEL_SEND_IMM:
-		return UROCE_WR_SEND_WITH_IMM;
-	case MODEL_WRITE:
-		return UROCE_WR_RDMA_WRITE;
-	case MODEL_WRITE_IMM:
-		return UROCE_WR_RDMA_WRITE_WITH_IMM;
-	case MODEL_READ:
-		return UROCE_WR_RDMA_READ;
-	case MODEL_CAS:
-		return UROCE_WR_ATOMIC_CMP_AND_SWP;
-	case MODEL_FADD:
-		return UROCE_WR_ATOMIC_FETCH_AND_ADD;
-	case MODEL_ATOMIC_WRITE:
-		return UROCE_WR_ATOMIC_WRITE;
-	case MODEL_FLUSH:
-		return UROCE_WR_FLUSH;
-	}
-	return UROCE_WR_SEND;
+	return kind == MODEL_BIND || kind == MODEL_REGISTER;
 }
 
-static uint32_t feth_of(const struct model_op *op)
+static uint32_t retag(uint32_t key, uint32_t by)
 {
-	uint32_t level = op->everywhere ? UROCE_FLUSH_MR : UROCE_FLUSH_RANGE;
+	return (key & 0xffffff00) | ((key + by) & 0xff);
+}
 
-	return UROCE_FLUSH_GLOBAL | level << UROCE_FETH_LEVEL_SHIFT;
+/* What the owner calls the first byte of memory where it names what is to be opened. */
+static uint64_t base_of(const struct soak *s, const struct node *node, const struct world_op *op)
+{
+	return op->op.region ? s->keys[op->op.region - 1].base : (uintptr_t)node->mem;
+}
+
+/* From now on it is this that a key is called, and its bytes. */
+static void rename_key(struct soak *s, const struct node *node, const struct world_op *op)
+{
+	struct soak_key *key = &s->keys[op->op.key - 1];
+
+	key->key = retag(key->key, 1);
+	key->base = op->zero_based ? 0ull - op->op.local : base_of(s, node, op);
+}
+
+/* What a BIND or REGISTER opens. */
+static void set_change(
+	const struct soak *s, struct node *node, const struct world_op *op, struct endpoint_wr *wr)
+{
+	wr->bytes = words_access(op->op.rights, op->op.kind) |
+		(op->zero_based ? UROCE_ACCESS_ZERO_BASED : 0);
+	wr->change.new_key = retag(s->keys[op->op.key - 1].key, 1);
+	wr->change.lkey = op->op.region ? s->keys[op->op.region - 1].key : node->key;
+	wr->change.addr = base_of(s, node, op) + op->op.local;
+	wr->change.bytes = op->op.bytes;
+	wr->change.ptr = node->mem + op->op.local;
+}
+
+static uint32_t name_of(const struct soak *s, uint32_t number, const struct world_op *op)
+{
+	return retag(s->keys[number - 1].key, op->op.old_key ? 0xff : 0);
+}
+
+static void set_key(
+	struct soak *s, struct node *node, const struct world_op *op, struct endpoint_wr *wr)
+{
+	const struct soak_key *key = &s->keys[op->op.key - 1];
+	uint32_t name = name_of(s, op->op.key, op);
+
+	if (op->op.kind >= MODEL_SEND_INV)
+		wr->imm = name;
+	else if (!op->bad_key)
+		wr->rkey = name;
+	if (op->op.kind < MODEL_SEND_INV)
+		wr->remote_addr = key->base + op->op.remote;
+	if (is_opening(op->op.kind))
+		set_change(s, node, op, wr);
 }
 
 static bool post_send(struct soak *s, uint32_t direction)
@@ -189,10 +256,11 @@ static bool post_send(struct soak *s, uint32_t direction)
 	struct node *peer = &s->net.nodes[s->world.directions[direction ^ 1].node];
 	struct endpoint_wr wr;
 
-	if (s->posted[direction] == dir->num)
+	if (s->posted[direction] == dir->num ||
+		!model_has_done(s->model, direction ^ 1, op->op.after))
 		return false;
 	wr = (struct endpoint_wr){.wr_id = op->op.id,
-		.opcode = opcode_of(op->op.kind),
+		.opcode = words_opcode(op->op.kind),
 		.num_segs = op->num_segs,
 		.imm = op->op.imm,
 		.remote_addr = (uintptr_t)(peer->mem + op->op.remote),
@@ -204,8 +272,12 @@ static bool post_send(struct soak *s, uint32_t direction)
 		(op->is_inline ? UROCE_SEND_INLINE : 0);
 	if (op->op.kind == MODEL_FLUSH) {
 		wr.bytes = op->op.bytes;
-		wr.imm = feth_of(&op->op);
+		wr.imm = words_feth(&op->op);
 	}
+	if (op->op.source)
+		wr.lkey = name_of(s, op->op.source, op);
+	if (op->op.key)
+		set_key(s, &s->net.nodes[dir->node], op, &wr);
 	for (uint32_t i = 0; i < op->num_segs; i++) {
 		wr.segs[i].offset = op->segs[i].offset;
 		wr.segs[i].bytes = op->segs[i].bytes;
@@ -213,6 +285,8 @@ static bool post_send(struct soak *s, uint32_t direction)
 	if (!node_post_send(&s->net.nodes[dir->node], dir->qp, &wr))
 		return false;
 	s->posted[direction]++;
+	if (is_opening(op->op.kind))
+		rename_key(s, &s->net.nodes[dir->node], op);
 	model_posted(s->model, direction);
 	return true;
 }
@@ -315,46 +389,6 @@ static bool is_all_posted(const struct soak *s)
 
 /* ---- polling ---- */
 
-static enum model_status status_of(uint32_t status)
-{
-	switch (status) {
-	case UROCE_STATUS_SUCCESS:
-		return MODEL_SUCCESS;
-	case UROCE_STATUS_RETRY_EXC_ERR:
-		return MODEL_RETRIES_OUT;
-	case UROCE_STATUS_WR_FLUSH_ERR:
-		return MODEL_FLUSHED;
-	case UROCE_STATUS_REM_INV_REQ_ERR:
-		return MODEL_BROKEN_OFF;
-	default:
-		return MODEL_OTHER_ERROR;
-	}
-}
-
-static enum model_what what_of(uint32_t opcode)
-{
-	switch (opcode) {
-	case UROCE_WC_RDMA_WRITE:
-		return MODEL_IS_WRITE;
-	case UROCE_WC_RDMA_READ:
-		return MODEL_IS_READ;
-	case UROCE_WC_COMP_SWAP:
-		return MODEL_IS_CAS;
-	case UROCE_WC_FETCH_ADD:
-		return MODEL_IS_FADD;
-	case UROCE_WC_ATOMIC_WRITE:
-		return MODEL_IS_ATOMIC_WRITE;
-	case UROCE_WC_FLUSH:
-		return MODEL_IS_FLUSH;
-	case UROCE_WC_RECV:
-		return MODEL_IS_RECV;
-	case UROCE_WC_RECV_RDMA_WITH_IMM:
-		return MODEL_IS_RECV_OF_WRITE;
-	default:
-		return MODEL_IS_SEND;
-	}
-}
-
 /* How often a request of this direction, or its answer, may have failed. */
 static uint64_t count_excuses(const struct soak *s, uint32_t direction)
 {
@@ -371,15 +405,33 @@ static uint64_t count_excuses(const struct soak *s, uint32_t direction)
 	return n;
 }
 
+/* The number of the key on this node that is called so; WORLD_KEYS_MAX + 1: there is none. */
+static uint32_t find_key(const struct soak *s, uint32_t node, uint32_t key)
+{
+	for (uint32_t i = 0; i < s->world.num_keys; i++)
+		if (s->world.keys[i].node == node && s->keys[i].key == key)
+			return i + 1;
+	return WORLD_KEYS_MAX + 1;
+}
+
+/*
+ * How many failures there must have been before retries ran out: none if the peer has ended, or
+ * refuses without an answer; one if its answer is lost.
+ */
+static uint64_t count_needed(const struct soak *s, uint32_t direction)
+{
+	enum model_status refusal = model_refusal(s->model, direction);
+
+	if (refusal == MODEL_ACCESS_REFUSED)
+		return 1;
+	if (refusal == MODEL_RETRIES_OUT || model_is_broken(s->model, direction ^ 1))
+		return 0;
+	return TRIES;
+}
+
 static bool take_completion(struct soak *s, const struct uroce_cqe *cqe)
 {
-	struct model_completion c = {.recv = cqe->opcode >= UROCE_WC_RECV,
-		.id = cqe->wr_id,
-		.status = status_of(cqe->status),
-		.what = what_of(cqe->opcode),
-		.bytes = cqe->bytes,
-		.has_imm = cqe->flags & UROCE_WC_WITH_IMM,
-		.imm = cqe->imm};
+	struct model_completion c = words_completion(cqe);
 
 	/* Queue pairs are numbered by the direction that they send. */
 	c.direction = cqe->qpn - world_qpn(0);
@@ -387,11 +439,14 @@ static bool take_completion(struct soak *s, const struct uroce_cqe *cqe)
 		return complain(s, "a completion of queue pair 0x%x, which is not there", cqe->qpn);
 	if (c.recv)
 		c.direction ^= 1;
-	if (c.status == MODEL_RETRIES_OUT && !model_is_broken(s->model, c.direction ^ 1) &&
-		count_excuses(s, c.direction) < TRIES)
+	if (cqe->flags & UROCE_WC_WITH_INV)
+		c.inv = find_key(s, s->world.directions[c.direction ^ 1].node, cqe->imm);
+	if (c.status == MODEL_RETRIES_OUT &&
+		count_excuses(s, c.direction) < count_needed(s, c.direction))
 		return complain(s, "%u: retries ran out after fewer faults than tries: %u",
 			c.direction, (uint32_t)count_excuses(s, c.direction));
-	if (c.status == MODEL_BROKEN_OFF && net_faults(&s->net, world_qpn(c.direction ^ 1)) == 0)
+	if (c.status == MODEL_BROKEN_OFF && model_refusal(s->model, c.direction) == MODEL_SUCCESS &&
+		net_faults(&s->net, world_qpn(c.direction ^ 1)) == 0)
 		return complain(s, "%u: a message was broken off without a fault", c.direction);
 	s->received[c.direction] += c.recv && c.status == MODEL_SUCCESS;
 	return model_completed(s->model, &c, s->memory) || complain_of_model(s);
@@ -487,6 +542,11 @@ static bool run(struct soak *s)
 	return check_rest(s);
 }
 
+static bool is_refused(const struct soak *s, uint32_t direction)
+{
+	return model_refusal(s->model, direction) != MODEL_SUCCESS;
+}
+
 struct soak_result soak_run(const struct world_part *part, uint32_t trace)
 {
 	struct soak *s = calloc(1, sizeof(*s));
@@ -500,8 +560,12 @@ struct soak_result soak_run(const struct world_part *part, uint32_t trace)
 	result.no_plan = s->no_plan;
 	memcpy(result.wrong, s->wrong, sizeof(result.wrong));
 	result.conns = s->world.num_conns;
-	for (uint32_t i = 0; i < s->num_directions; i += 2)
-		result.broken += is_broken(s, i);
+	for (uint32_t i = 0; i < s->num_directions; i += 2) {
+		bool refused = is_refused(s, i) || is_refused(s, i + 1);
+
+		result.refused += refused;
+		result.broken += !refused && is_broken(s, i);
+	}
 	result.packets = s->net.frames;
 	result.faults = s->net.num_notes + s->net.dropped;
 	result.end_ns = s->net.now_ns;

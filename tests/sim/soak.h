@@ -17,6 +17,7 @@ struct soak_result {
 	char wrong[256]; /* what the run and the model differ in */
 	uint32_t conns;
 	uint32_t broken;  /* connections whose retries ran out */
+	uint32_t refused; /* connections that ended with an operation that must be refused */
 	uint64_t packets; /* handed to the network */
 	uint64_t faults;
 	uint64_t end_ns;

@@ -30,7 +30,7 @@ static void random_work_over_a_bad_network(void)
 {
 	uint64_t first = setting("SOAK_FIRST", 1);
 	uint64_t seeds = setting("SOAK_SEEDS", SEEDS_DEFAULT);
-	uint64_t packets = 0, conns = 0, broken = 0;
+	uint64_t packets = 0, conns = 0, broken = 0, refused = 0;
 	uint32_t failures = 0;
 
 	for (uint64_t seed = first; seed < first + seeds && failures < DIVERGENCES_SHOWN; seed++) {
@@ -40,6 +40,7 @@ static void random_work_over_a_bad_network(void)
 		packets += result.packets;
 		conns += result.conns;
 		broken += result.broken;
+		refused += result.refused;
 		free(result.fates);
 		if (!result.good) {
 			failures++;
@@ -47,12 +48,14 @@ static void random_work_over_a_bad_network(void)
 			soak_report(&part, result.wrong);
 		}
 	}
-	printf("\n%llu seeds, %llu packets, %llu connections, retries ran out in %llu\n",
+	printf("\n%llu seeds, %llu packets, %llu connections, retries ran out in %llu, "
+	       "something was refused in %llu\n",
 		(unsigned long long)seeds, (unsigned long long)packets, (unsigned long long)conns,
-		(unsigned long long)broken);
+		(unsigned long long)broken, (unsigned long long)refused);
 	CU_ASSERT_EQUAL(failures, 0);
 	/* Most connections must come to their end, or the test shows little. */
 	CU_ASSERT_TRUE(broken <= conns / 3 + 1);
+	CU_ASSERT_TRUE(refused > 0 || seeds < SEEDS_DEFAULT);
 }
 
 /* The first seed whose run is bad with this planted; 0: none. */
@@ -122,12 +125,22 @@ static void the_last_partial_word(void)
 
 static void words_written_twice(void)
 {
-	is_found(PLANT_WORD, 2, 1);
+	is_found(PLANT_WORD, 3, 1);
 }
 
 static void shared_receives_of_another(void)
 {
 	is_found(PLANT_SHARED, 5, 0);
+}
+
+static void keys_that_stay_open(void)
+{
+	is_found(PLANT_ALIVE, 4, 0);
+}
+
+static void rights_that_are_not_asked_for(void)
+{
+	is_found(PLANT_RIGHTS, 3, 0);
 }
 
 static void texts_are_worlds(void)
@@ -189,6 +202,10 @@ int main(void)
 		{"planted: a shared receive that completes as of another queue pair is found and "
 		 "made small",
 			shared_receives_of_another},
+		{"planted: an invalidation without effect is found and made small",
+			keys_that_stay_open},
+		{"planted: a write with the right to read is found and made small",
+			rights_that_are_not_asked_for},
 		{"the text of a world is that world", texts_are_worlds},
 		{"what is no text of a world is refused", what_is_no_text_is_refused},
 	};

@@ -6,19 +6,16 @@
  * an earlier WRITE, READs of what was written, and SENDs of what was READ, with the fences that
  * these need; so a request that is carried out late, twice or too early shows.
  *
- * Some worlds have ATOMIC WRITEs and FLUSHes, some have shared receive queues. Both are drawn from
- * bits of their own, so that the other worlds are the same as without them. A shared receive is of
- * one size for all, and no message to it is longer: which takes it, the run decides.
+ * Some worlds have ATOMIC WRITEs and FLUSHes, some have shared receive queues, some have keys. What
+ * has which is drawn from bits of its own, so that the other worlds are the same as without. A
+ * shared receive is of one size for all, and no message to it is longer: which takes it, the run
+ * decides.
  */
-#include "world.h"
+#include "world_draft.h"
 
 #include <string.h>
 
 enum {
-	LEN_MAX = 20000,
-	SRC_BYTES = 24576,
-	WORDS = 4, /* of each direction */
-	WORD_BYTES = 8,
 	WORDS_AT = SRC_BYTES,
 	PLACES_AT = WORDS_AT + WORLD_DIRECTIONS_MAX * WORDS * 8,
 	MEM_MAX = 1 << 19,
@@ -31,34 +28,6 @@ enum {
 	PPM_PERCENT = 10000,
 	OPS_TOTAL = 96,
 	FIRST_QPN = 0x100,
-};
-
-/* A place that a direction may come back to. */
-struct place {
-	uint32_t at;
-	uint32_t bytes;
-	bool was_read;
-};
-
-struct places {
-	struct place list[WORLD_OPS_MAX];
-	uint32_t num;
-};
-
-/* What is known while drawing. */
-struct draft {
-	struct world *w;
-	uint64_t random;
-	uint64_t more; /* for what only some worlds have, so that others stay as they are */
-	bool has_a19;
-	bool is_shared;			/* the far end takes shared receives */
-	uint32_t used[WORLD_NODES_MAX]; /* up to where */
-	uint32_t to;			/* the other end's node */
-	uint32_t mtu;
-	enum model_service service;
-	struct places written;	/* at the far end */
-	struct places answered; /* at the near end */
-	uint64_t words[WORDS];	/* of the direction, as they will be */
 };
 
 uint32_t world_random(uint64_t *state, uint32_t n)
@@ -83,11 +52,6 @@ void world_clear_words(uint8_t *mem)
 	memset(mem + WORDS_AT, 0, PLACES_AT - WORDS_AT);
 }
 
-static uint32_t draw(struct draft *d, uint32_t n)
-{
-	return world_random(&d->random, n);
-}
-
 static uint32_t draw_more(struct draft *d, uint32_t n)
 {
 	return world_random(&d->more, n);
@@ -103,8 +67,7 @@ struct world_part world_whole(uint64_t seed, uint32_t num_nodes)
 
 /* ---- operations ---- */
 
-/* Memory of a node for a message of its own; 0 when there is no more. */
-static uint32_t take_place(struct draft *d, uint32_t node, uint32_t bytes)
+uint32_t world_take_place(struct draft *d, uint32_t node, uint32_t bytes)
 {
 	uint32_t at = d->used[node];
 	uint32_t need = bytes + GAP_BYTES + draw(d, 8);
@@ -194,7 +157,7 @@ static bool draw_atomic(struct draft *d, uint32_t direction, struct world_op *op
 
 	op->op.bytes = 8;
 	op->op.remote = WORDS_AT + 8 * (WORDS * direction + word);
-	op->op.local = take_place(d, d->w->directions[direction].node, 8);
+	op->op.local = world_take_place(d, d->w->directions[direction].node, 8);
 	op->op.swap = draw(d, 100);
 	op->op.compare_add = draw(d, 100);
 	if (op->op.kind == MODEL_FADD) {
@@ -219,7 +182,7 @@ static bool draw_read(struct draft *d, uint32_t direction, struct world_op *op)
 		op->op.bytes = draw_len(d);
 		op->op.remote = draw(d, SRC_BYTES - LEN_MAX);
 	}
-	op->op.local = take_place(d, d->w->directions[direction].node, op->op.bytes);
+	op->op.local = world_take_place(d, d->w->directions[direction].node, op->op.bytes);
 	remember(d, &d->answered, op->op.local, op->op.bytes);
 	return op->op.local != 0;
 }
@@ -245,7 +208,7 @@ static bool draw_write(struct draft *d, struct world_op *op)
 	if (place) {
 		op->op.fence |= place->was_read;
 	} else {
-		op->op.remote = take_place(d, d->to, op->op.bytes);
+		op->op.remote = world_take_place(d, d->to, op->op.bytes);
 		remember(d, &d->written, op->op.remote, op->op.bytes);
 	}
 	return op->op.remote != 0;
@@ -261,8 +224,9 @@ static bool add_shared(struct draft *d, uint32_t node)
 	struct world_shared *shared = &d->w->shared[node];
 	struct model_recv *recv = &shared->recvs[shared->num];
 
-	*recv = (struct model_recv){
-		.id = shared->num, .at = take_place(d, node, SHARED_BYTES), .bytes = SHARED_BYTES};
+	*recv = (struct model_recv){.id = shared->num,
+		.at = world_take_place(d, node, SHARED_BYTES),
+		.bytes = SHARED_BYTES};
 	shared->num += recv->at != 0;
 	return recv->at != 0;
 }
@@ -274,7 +238,7 @@ static bool draw_shared(struct draft *d)
 	return add_shared(d, d->to) && (!twice || add_shared(d, d->to));
 }
 
-static bool draw_send(struct draft *d, struct world_op *op)
+bool world_draw_send(struct draft *d, struct world_op *op)
 {
 	draw_source(d, op);
 	if (d->is_shared) {
@@ -283,7 +247,7 @@ static bool draw_send(struct draft *d, struct world_op *op)
 		return true;
 	}
 	op->recv.bytes = recv_len(d, op->op.bytes);
-	op->recv.at = take_place(d, d->to, op->recv.bytes);
+	op->recv.at = world_take_place(d, d->to, op->recv.bytes);
 	return op->recv.at != 0;
 }
 
@@ -311,7 +275,7 @@ static bool draw_word_place(struct draft *d, uint32_t direction, struct world_op
 		op->op.fence |= place->was_read;
 		return true;
 	}
-	at = take_place(d, d->to, 2 * WORD_BYTES - 1);
+	at = world_take_place(d, d->to, 2 * WORD_BYTES - 1);
 	op->op.remote = word_up(at);
 	remember(d, &d->written, op->op.remote, WORD_BYTES);
 	return at != 0;
@@ -367,7 +331,7 @@ static bool draw_bytes(struct draft *d, uint32_t direction, struct world_op *op)
 	switch (op->op.kind) {
 	case MODEL_SEND:
 	case MODEL_SEND_IMM:
-		return draw_send(d, op);
+		return world_draw_send(d, op);
 	case MODEL_WRITE:
 	case MODEL_WRITE_IMM:
 		return draw_write(d, op);
@@ -380,29 +344,26 @@ static bool draw_bytes(struct draft *d, uint32_t direction, struct world_op *op)
 		return draw_atomic_write(d, direction, op);
 	case MODEL_FLUSH:
 		return draw_flush(d, op);
+	case MODEL_SEND_INV:
+	case MODEL_INVALIDATE:
+	case MODEL_BIND:
+	case MODEL_REGISTER:
+		break;
 	}
 	return false;
 }
 
-static bool draw_op(struct draft *d, uint32_t direction)
+bool world_add_op(struct draft *d, uint32_t direction, struct world_op *op)
 {
 	struct world_direction *dir = &d->w->directions[direction];
-	struct world_op *op = &dir->ops[dir->num];
 
-	*op = (struct world_op){.op = {.kind = draw_kind(d),
-					.id = dir->num,
-					.imm = draw(d, 1u << 30),
-					.fence = draw(d, 8) == 0,
-					.signalled = draw(d, 3) == 0}};
-	op->recv.id = dir->num;
-	if (!draw_bytes(d, direction, op))
-		return false;
-	op->receives = op->op.kind <= MODEL_SEND_IMM || op->op.kind == MODEL_WRITE_IMM;
+	op->receives = op->op.kind <= MODEL_SEND_IMM || op->op.kind == MODEL_WRITE_IMM ||
+		op->op.kind == MODEL_SEND_INV;
 	if (op->receives && d->is_shared && !draw_shared(d))
 		return false;
 	dir->num++;
 	/* A FLUSH of nothing looks at its key all the same, and has no segments. */
-	if (op->op.kind == MODEL_FLUSH)
+	if (op->op.kind == MODEL_FLUSH || op->op.kind >= MODEL_INVALIDATE)
 		return true;
 	op->bad_key = op->op.bytes == 0 && draw(d, 2);
 	if (op->is_inline) {
@@ -413,6 +374,20 @@ static bool draw_op(struct draft *d, uint32_t direction)
 		cut(d, op);
 	}
 	return true;
+}
+
+bool world_draw_op(struct draft *d, uint32_t direction)
+{
+	struct world_direction *dir = &d->w->directions[direction];
+	struct world_op *op = &dir->ops[dir->num];
+
+	*op = (struct world_op){.op = {.kind = draw_kind(d),
+					.id = dir->num,
+					.imm = draw(d, 1u << 30),
+					.fence = draw(d, 8) == 0,
+					.signalled = draw(d, 3) == 0}};
+	op->recv.id = dir->num;
+	return draw_bytes(d, direction, op) && world_add_op(d, direction, op);
 }
 
 /* ---- the network ---- */
@@ -538,6 +513,14 @@ static struct node_qp_conf *qp_of(struct world *w, uint32_t direction)
 	return &w->qps[dir->node][dir->qp];
 }
 
+void world_turn_to(struct draft *d, uint32_t direction)
+{
+	d->to = d->w->directions[direction ^ 1].node;
+	d->is_shared = world_is_shared(d->w, direction);
+	d->written.num = d->answered.num = 0;
+	memset(d->words, 0, sizeof(d->words));
+}
+
 static void draw_requests(struct draft *d, uint32_t direction)
 {
 	struct world *w = d->w;
@@ -546,11 +529,11 @@ static void draw_requests(struct draft *d, uint32_t direction)
 
 	if (num > OPS_TOTAL / w->num_conns)
 		num = OPS_TOTAL / w->num_conns;
-	d->to = w->directions[direction ^ 1].node;
-	d->is_shared = world_is_shared(w, direction);
-	d->written.num = d->answered.num = 0;
-	memset(d->words, 0, sizeof(d->words));
-	while (dir->num < num && draw_op(d, direction))
+	/* Room for what is done with keys. */
+	if (d->has_keys && num > WORLD_OPS_MAX / 4)
+		num = WORLD_OPS_MAX / 4;
+	world_turn_to(d, direction);
+	while (dir->num < num && world_draw_op(d, direction))
 		;
 }
 
@@ -585,6 +568,8 @@ static void draw_conn(struct draft *d, uint32_t conn)
 	}
 	draw_requests(d, 2 * conn);
 	draw_requests(d, 2 * conn + 1);
+	if (d->has_keys && d->service == MODEL_RC)
+		world_draw_keys(d, conn);
 }
 
 /* Completion queues: one for all, one for each queue pair, or two for each; just large enough. */
@@ -609,6 +594,27 @@ static void lay_out_cqs(struct draft *d)
 
 /* ---- the whole ---- */
 
+/* How many of these come before the one with this number; the last of them completes by itself. */
+static uint32_t wait_for(struct world_direction *dir, uint64_t id)
+{
+	uint32_t n = 0;
+
+	while (n < dir->num && dir->ops[n].op.id < id)
+		n++;
+	if (n > 0)
+		dir->ops[n - 1].op.signalled = true;
+	return n;
+}
+
+/* What an operation waits for has been drawn as a number; of those that are kept, it is fewer. */
+static void set_waits(struct world *w)
+{
+	for (uint32_t i = 0; i < 2 * w->num_conns; i++)
+		for (uint32_t op = 0; op < w->directions[i].num; op++)
+			w->directions[i].ops[op].op.after =
+				wait_for(&w->directions[i ^ 1], w->directions[i].ops[op].op.after);
+}
+
 static void leave_out(struct world *w, const struct world_part *part)
 {
 	uint32_t pauses = 0;
@@ -626,14 +632,17 @@ static void leave_out(struct world *w, const struct world_part *part)
 		if (part->pauses >> i & 1)
 			w->pauses[pauses++] = w->pauses[i];
 	w->net.num_pauses = pauses;
+	set_waits(w);
 }
 
 void world_draw(struct world *w, const struct world_part *part)
 {
 	struct draft d = {.w = w, .random = part->seed * 77777, .more = ~(part->seed * 77777)};
+	uint64_t keys = part->seed * 99991 + 7;
 
 	memset(w, 0, sizeof(*w));
 	d.has_a19 = draw_more(&d, 3) == 0;
+	d.has_keys = world_random(&keys, 3) == 0;
 	w->num_nodes = 2 + draw(&d, WORLD_NODES_MAX - 1);
 	if (part->num_nodes)
 		w->num_nodes = part->num_nodes;

@@ -22,6 +22,7 @@ enum {
 	WORLD_DIRECTIONS_MAX = 2 * WORLD_CONNS_MAX,
 	WORLD_OPS_MAX = 32,
 	WORLD_PAUSES_MAX = 4,
+	WORLD_KEYS_MAX = 3 * WORLD_CONNS_MAX,
 	WORLD_SEGS_MAX = 16,
 	WORLD_SHARED_MAX = 2 * WORLD_DIRECTIONS_MAX * WORLD_OPS_MAX,
 	WORLD_TEXT_BYTES = 65536,
@@ -52,6 +53,7 @@ struct world_op {
 	bool is_inline;
 	bool bad_key;
 	bool receives;
+	bool zero_based; /* BIND, REGISTER: addresses count from its beginning */
 	struct model_recv recv;
 };
 
@@ -59,6 +61,12 @@ struct world_op {
 struct world_shared {
 	uint32_t num;
 	struct model_recv recvs[WORLD_SHARED_MAX];
+};
+
+/* A fast region or window; in the model, its index and 1. */
+struct world_key {
+	uint32_t node;
+	enum model_key_kind kind;
 };
 
 /* Requests from one end of a connection to the other, 2 * connection + end. */
@@ -80,6 +88,8 @@ struct world {
 	struct node_conf nodes[WORLD_NODES_MAX];
 	struct world_shared shared[WORLD_NODES_MAX];
 	struct node_qp_conf qps[WORLD_NODES_MAX][WORLD_DIRECTIONS_MAX];
+	struct world_key keys[WORLD_KEYS_MAX];
+	uint32_t num_keys;
 	struct net_pause pauses[WORLD_PAUSES_MAX];
 	struct net_conf net; /* without fates */
 	uint64_t random;     /* for what is decided while it runs */

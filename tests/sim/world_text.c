@@ -223,20 +223,35 @@ bool world_part_parse(struct world_part *part, const char *text, const char **wr
 
 /* ---- telling ---- */
 
+static void print_key(const struct world_op *op)
+{
+	if (op->op.key || op->op.source)
+		printf(", %skey %u%s", op->op.source ? "from " : "",
+			op->op.source ? op->op.source : op->op.key,
+			op->op.old_key ? " by its old name" : "");
+	if (op->op.kind == MODEL_BIND || op->op.kind == MODEL_REGISTER)
+		printf(" for 0x%x%s", op->op.rights, op->zero_based ? ", zero-based" : "");
+	if (op->op.region)
+		printf(" on key %u", op->op.region);
+	if (op->op.after)
+		printf(", after %u of the other end", op->op.after);
+}
+
 static void print_op(uint32_t direction, const struct world_op *op)
 {
 	static const char *const names[] = {"SEND", "SEND with immediate", "WRITE",
 		"WRITE with immediate", "READ", "COMPARE-AND-SWAP", "FETCH-AND-ADD", "ATOMIC WRITE",
-		"FLUSH"};
+		"FLUSH", "SEND with invalidate", "LOCAL INVALIDATE", "BIND", "REGISTER"};
 
 	printf("  %u.%" PRIu64 ": %s of %u bytes, local %u", direction, op->op.id,
 		names[op->op.kind], op->op.bytes, op->op.local);
 	if (op->op.everywhere)
 		printf(", all memory");
-	else if (op->op.kind > MODEL_SEND_IMM)
+	else if (op->op.kind > MODEL_SEND_IMM && op->op.kind < MODEL_SEND_INV)
 		printf(", remote %u", op->op.remote);
 	else if (op->recv.bytes > 0)
 		printf(", receive at %u", op->recv.at);
+	print_key(op);
 	if (op->num_segs != 1)
 		printf(", %u segments", op->num_segs);
 	printf("%s%s%s%s\n", op->op.fence ? ", fence" : "", op->op.signalled ? ", signalled" : "",
@@ -293,12 +308,19 @@ static void print_fate(const struct net_fate *fate)
 
 void world_print(const struct world *w, const struct world_part *part)
 {
+	static const char *const kinds[] = {[MODEL_FAST] = "fast region",
+		[MODEL_WINDOW_1] = "window of type 1",
+		[MODEL_WINDOW_2] = "window of type 2"};
+
 	printf("%u nodes of %u bytes; receives are posted %s\n", w->num_nodes, w->mem_bytes,
 		w->late_receives ? "late" : "early");
 	for (uint32_t i = 0; i < 2 * w->num_conns; i++)
 		print_direction(w, i);
 	for (uint32_t i = 0; i < w->num_nodes; i++)
 		print_shared(w, i);
+	for (uint32_t i = 0; i < w->num_keys; i++)
+		printf("key %u is a %s of node %u\n", i + 1, kinds[w->keys[i].kind],
+			w->keys[i].node);
 	for (uint32_t i = 0; i < w->net.num_pauses; i++)
 		printf("node %u pauses from %" PRIu64 " to %" PRIu64 " ns\n", w->pauses[i].node,
 			w->pauses[i].from_ns, w->pauses[i].until_ns);
