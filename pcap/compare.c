@@ -4,10 +4,11 @@
  *
  * Masked, each because no peer may rely on it: the IPv4 identification (any value with DF), TTL and
  * TOS (routers change them, and they are outside the ICRC), the IPv4 checksum that follows from
- * those, the UDP source port (the sender's choice), MigReq (0 from soft-RoCE, 1 from hardware),
- * FECN and BECN (set on the way, outside the ICRC), DF (hardware may leave it out; RoCE is never
- * fragmented). The ICRC is not masked: it is computed anew over the recorded bytes with our values
- * in the masked fields, and must then be ours. Pad behind the datagram is Ethernet's and nobody's.
+ * those, IPv6's hop limit, traffic class and flow label for the same reasons, the UDP source port
+ * (the sender's choice), MigReq (0 from soft-RoCE, 1 from hardware), FECN and BECN (set on the way,
+ * outside the ICRC), DF (hardware may leave it out; RoCE is never fragmented). The ICRC is not
+ * masked: it is computed anew over the recorded bytes with our values in the masked fields, and
+ * must then be ours. Pad behind the datagram is Ethernet's and nobody's.
  */
 #include "pcap/compare.h"
 
@@ -16,22 +17,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "engine/bytes.h"
-#include "engine/icrc.h"
 #include "engine/psn.h"
+#include "pcap/frame.h"
 
 enum {
-	ETH = 14,
-	IP = 20,
-	BTH = ETH + IP + 8,
-	FLAGS = BTH + 1,
-	ECN = BTH + 4,
-	DF_BIT = 0x40,
-	ACKREQ = BTH + 8,
-	MIGREQ_BIT = 0x40,
-	ACKREQ_BIT = 0x80,
-	PSN = BTH + 9,
-	REST = BTH + 12,
+	DF_BIT = UROCE_IPV4_DF >> 8,
 	FRAME_MAX = 9216,
 	OP_ACK = 0x11,
 	OP_READ_RESPONSE_MIDDLE = 0x0e,
@@ -115,31 +105,69 @@ enum masked {
 	MASK_PROGRESS
 };
 
+/* Takes bits of a byte from ours. */
+static void take_bits(uint8_t *out, const uint8_t *ours, uint8_t bits)
+{
+	*out = (uint8_t)((*out & ~bits) | (*ours & bits));
+}
+
+static void mask_ip(uint8_t *out, const uint8_t *ours)
+{
+	if (out[0] >> 4 == 6) {
+		take_bits(out, ours, 0x0f);
+		memcpy(out + 1, ours + 1, 3);
+		out[UROCE_IPV6_HOP_LIMIT] = ours[UROCE_IPV6_HOP_LIMIT];
+		return;
+	}
+	out[UROCE_IPV4_TOS] = ours[UROCE_IPV4_TOS];
+	memcpy(out + UROCE_IPV4_ID, ours + UROCE_IPV4_ID, 2);
+	take_bits(out + UROCE_IPV4_FRAGMENT, ours + UROCE_IPV4_FRAGMENT, DF_BIT);
+	out[UROCE_IPV4_TTL] = ours[UROCE_IPV4_TTL];
+	memcpy(out + UROCE_IPV4_CHECKSUM, ours + UROCE_IPV4_CHECKSUM, 2);
+}
+
+static void mask_bth(uint8_t *out, const uint8_t *ours, enum masked more)
+{
+	take_bits(out + UROCE_BTH_FLAGS, ours + UROCE_BTH_FLAGS, UROCE_BTH_MIGREQ);
+	out[UROCE_BTH_ECN] = ours[UROCE_BTH_ECN];
+	if (more == MASK_ACKREQ)
+		out[UROCE_BTH_ACKREQ] = ours[UROCE_BTH_ACKREQ];
+	if (more == MASK_SYNDROME || more == MASK_PROGRESS)
+		out[UROCE_BTH_BYTES] = ours[UROCE_BTH_BYTES];
+	if (more == MASK_PROGRESS) {
+		memcpy(out + UROCE_BTH_PSN, ours + UROCE_BTH_PSN, 3);
+		memcpy(out + UROCE_BTH_BYTES + 1, ours + UROCE_BTH_BYTES + 1, 3);
+	}
+}
+
 /* The recorded frame with our values in the masked fields, and the ICRC that follows. */
 static uint32_t mask(const struct uroce_exchange_frame *recorded, const struct uroce_sent *ours,
 	enum masked more, uint8_t *out)
 {
-	uint32_t bytes = ETH + uroce_load_be16(recorded->data + ETH + 2);
+	uint32_t udp = UROCE_ETH_BYTES + uroce_frame_ip_bytes(recorded->data);
+	uint32_t bytes = uroce_frame_end(recorded->data);
 
 	memcpy(out, recorded->data, bytes);
-	out[ETH + 1] = ours->data[ETH + 1];
-	memcpy(out + ETH + 4, ours->data + ETH + 4, 2);
-	out[ETH + 8] = ours->data[ETH + 8];
-	memcpy(out + ETH + 10, ours->data + ETH + 10, 2);
-	memcpy(out + ETH + IP, ours->data + ETH + IP, 2);
-	out[ETH + 6] = (uint8_t)((out[ETH + 6] & ~DF_BIT) | (ours->data[ETH + 6] & DF_BIT));
-	out[ECN] = ours->data[ECN];
-	out[FLAGS] = (uint8_t)((out[FLAGS] & ~MIGREQ_BIT) | (ours->data[FLAGS] & MIGREQ_BIT));
-	if (more == MASK_ACKREQ)
-		out[ACKREQ] = ours->data[ACKREQ];
-	if (more == MASK_SYNDROME || more == MASK_PROGRESS)
-		out[REST] = ours->data[REST];
-	if (more == MASK_PROGRESS) {
-		memcpy(out + PSN, ours->data + PSN, 3);
-		memcpy(out + REST + 1, ours->data + REST + 1, 3);
-	}
-	uroce_store_le32(out + bytes - 4, uroce_icrc(out + ETH, IP, bytes - 4 - REST));
+	mask_ip(out + UROCE_ETH_BYTES, ours->data + UROCE_ETH_BYTES);
+	memcpy(out + udp, ours->data + udp, 2);
+	mask_bth(out + udp + UROCE_UDP_BYTES, uroce_frame_bth(ours->data), more);
+	uroce_frame_seal(out);
 	return bytes;
+}
+
+/* From the start of a frame to the end of its BTH. */
+static uint32_t template_bytes(const uint8_t *frame)
+{
+	return (uint32_t)(uroce_frame_bth(frame) - frame) + UROCE_BTH_BYTES;
+}
+
+/* Whether two frames can be compared byte by byte: of one length, with headers of one length. */
+static bool are_alike(const struct uroce_exchange_frame *recorded, const struct uroce_sent *ours)
+{
+	return recorded->bytes <= FRAME_MAX && !uroce_frame_has_options(recorded->data) &&
+		uroce_frame_is_ipv6(recorded->data) == uroce_frame_is_ipv6(ours->data) &&
+		ours->bytes >= template_bytes(ours->data) + UROCE_ICRC_BYTES &&
+		ours->bytes == uroce_frame_end(recorded->data);
 }
 
 static enum match match(const struct uroce_exchange_frame *recorded, const struct uroce_sent *ours)
@@ -147,9 +175,7 @@ static enum match match(const struct uroce_exchange_frame *recorded, const struc
 	uint8_t masked[FRAME_MAX];
 	uint32_t bytes;
 
-	if (recorded->bytes > sizeof(masked) || recorded->data[ETH] != 0x45 ||
-		ours->bytes < REST + 4 ||
-		ours->bytes != ETH + (uint32_t)uroce_load_be16(recorded->data + ETH + 2))
+	if (!are_alike(recorded, ours))
 		return MATCH_NOT;
 	bytes = mask(recorded, ours, MASK_NOTHING_MORE, masked);
 	if (recorded->seen_icrc_ok && memcmp(masked, ours->data, bytes) == 0)
@@ -158,8 +184,9 @@ static enum match match(const struct uroce_exchange_frame *recorded, const struc
 	if (recorded->seen_icrc_ok && memcmp(masked, ours->data, bytes) == 0)
 		return MATCH_BUT_ACKREQ;
 	/* Damaged behind the sender: the headers at least must be the same. */
-	return !recorded->seen_icrc_ok && memcmp(masked, ours->data, REST) == 0 ? MATCH_BUT_ICRC
-										: MATCH_NOT;
+	bytes = template_bytes(masked);
+	return !recorded->seen_icrc_ok && memcmp(masked, ours->data, bytes) == 0 ? MATCH_BUT_ICRC
+										 : MATCH_NOT;
 }
 
 /* Two acknowledgements that are the same but for what `more` names. */
@@ -167,12 +194,10 @@ static bool acks_match(const struct uroce_exchange_frame *recorded, const struct
 	enum masked more)
 {
 	uint8_t masked[FRAME_MAX];
-	uint32_t bytes;
 
-	if (!recorded->seen_icrc_ok || recorded->bytes > sizeof(masked))
+	if (!recorded->seen_icrc_ok || !are_alike(recorded, ours))
 		return false;
-	bytes = mask(recorded, ours, more, masked);
-	return bytes == ours->bytes && memcmp(masked, ours->data, bytes) == 0;
+	return memcmp(masked, ours->data, mask(recorded, ours, more, masked)) == 0;
 }
 
 static bool is_ack(const struct uroce_text_packet *t)

@@ -14,8 +14,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "engine/bytes.h"
 #include "engine/psn.h"
+#include "pcap/frame.h"
 #include "pcap/reader.h"
 
 enum {
@@ -31,7 +31,6 @@ enum {
 	OP_READ_RESPONSE_FIRST = 0x0d,
 	OP_ATOMIC_ACK = 0x12,
 	OP_ACK = 0x11,
-	IP_SRC = 14 + 12,
 	NAK_SEQUENCE = 0x60,
 	PEEK_PSNS = 1 << 20,
 };
@@ -48,7 +47,25 @@ static bool is_service(uint8_t service)
 	return service == SERVICE_RC || service == SERVICE_UC || service == SERVICE_UD;
 }
 
+static bool is_between(
+	const struct uroce_exchange_frame *f, struct uroce_gid src, struct uroce_gid dst)
+{
+	return uroce_gid_equal(f->src, src) && uroce_gid_equal(f->dst, dst);
+}
+
 /* ---- reading ---- */
+
+/* The engine takes no VLAN tags, so the EtherType must be where it is without. */
+static bool is_replayable(const uint8_t *data, const struct uroce_text_packet *text)
+{
+	uint16_t type;
+
+	if (!text->has_bth || !is_service(text->opcode >> OP_BITS))
+		return false;
+	type = uroce_load_be16(data + UROCE_ETH_TYPE);
+	return (type == UROCE_ETHERTYPE_IPV4 && strcmp(text->proto, "RoCEv2/IPv4") == 0) ||
+		(type == UROCE_ETHERTYPE_IPV6 && strcmp(text->proto, "RoCEv2/IPv6") == 0);
+}
 
 static int keep(
 	struct uroce_exchanges *out, const struct uroce_pcap_frame *frame, uint64_t first_ns)
@@ -67,9 +84,7 @@ static int keep(
 	f = &out->frames[out->num_frames];
 	memset(f, 0, sizeof(*f));
 	uroce_text_decode(frame->data, frame->captured_bytes, frame->wire_bytes, &f->text);
-	if (strcmp(f->text.proto, "RoCEv2/IPv4") != 0 || !f->text.has_bth ||
-		!is_service(f->text.opcode >> OP_BITS) || frame->data[12] != 0x08 ||
-		frame->data[13] != 0x00) {
+	if (!is_replayable(frame->data, &f->text)) {
 		out->left_out++;
 		return 0;
 	}
@@ -80,8 +95,8 @@ static int keep(
 	f->bytes = frame->captured_bytes;
 	f->number = frame->number;
 	f->time_ns = frame->time_ns > first_ns ? frame->time_ns - first_ns : 0;
-	f->src_ip = uroce_load_be32(f->data + IP_SRC);
-	f->dst_ip = uroce_load_be32(f->data + IP_SRC + 4);
+	f->src = uroce_frame_src(f->data);
+	f->dst = uroce_frame_dst(f->data);
 	f->request = !is_response(f->text.opcode);
 	f->service = f->text.opcode >> OP_BITS;
 	f->op = f->text.opcode & OP_MASK;
@@ -128,14 +143,13 @@ static uint32_t round_up_mtu(uint32_t bytes)
 }
 
 /* Path MTU between two addresses: what full packets between them carry. */
-static uint32_t find_mtu(const struct uroce_exchanges *all, uint32_t ip_a, uint32_t ip_b)
+static uint32_t find_mtu(const struct uroce_exchanges *all, struct uroce_gid a, struct uroce_gid b)
 {
 	uint32_t most = 0;
 
 	for (uint32_t i = 0; i < all->num_frames; i++) {
 		const struct uroce_exchange_frame *f = &all->frames[i];
-		bool between = (f->src_ip == ip_a && f->dst_ip == ip_b) ||
-			(f->src_ip == ip_b && f->dst_ip == ip_a);
+		bool between = is_between(f, a, b) || is_between(f, b, a);
 		uint8_t op = f->op;
 		bool full = f->service == SERVICE_UD || op == 0x00 || op == 0x01 || op == 0x06 ||
 			op == 0x07 || op == 0x0d || op == 0x0e;
@@ -159,10 +173,10 @@ static uint32_t peek_requester(const struct uroce_exchanges *all, uint32_t index
 	for (uint32_t i = index + 1; i < all->num_frames; i++) {
 		const struct uroce_exchange_frame *g = &all->frames[i];
 
-		if (!g->request && g->src_ip == f->dst_ip && g->dst_ip == f->src_ip &&
+		if (!g->request && is_between(g, f->dst, f->src) &&
 			((g->text.psn - f->text.psn) & UROCE_PSN_MASK) < PEEK_PSNS)
 			return g->text.dqpn;
-		if (g->request && g->src_ip == f->src_ip && g->text.dqpn == f->text.dqpn &&
+		if (g->request && uroce_gid_equal(g->src, f->src) && g->text.dqpn == f->text.dqpn &&
 			g->text.psn == f->text.psn && g->bytes != f->bytes)
 			return 0;
 	}
@@ -178,7 +192,7 @@ static struct uroce_exchange *find_requests(struct uroce_exchanges *all, uint32_
 	for (uint32_t i = all->num; i-- > 0;) {
 		struct uroce_exchange *e = &all->list[i];
 
-		if (e->requester_ip != f->src_ip || e->responder_ip != f->dst_ip ||
+		if (!is_between(f, e->requester, e->responder) ||
 			e->responder_qpn != f->text.dqpn || e->service != f->service)
 			continue;
 		if (requester_qpn == 0 || e->requester_qpn == 0 ||
@@ -198,14 +212,14 @@ static struct uroce_exchange *add_exchange(struct uroce_exchanges *all, uint32_t
 		return NULL;
 	all->list = grown;
 	e = &all->list[all->num++];
-	*e = (struct uroce_exchange){.requester_ip = f->src_ip,
-		.responder_ip = f->dst_ip,
+	*e = (struct uroce_exchange){.requester = f->src,
+		.responder = f->dst,
 		.responder_qpn = f->text.dqpn,
 		.requester_qpn = f->text.has_deth ? f->text.deth.sqpn : 0,
 		.service = f->service,
 		.psn_first = f->text.psn,
 		.psn_next = f->text.psn,
-		.mtu_bytes = find_mtu(all, f->src_ip, f->dst_ip)};
+		.mtu_bytes = find_mtu(all, f->src, f->dst)};
 	return e;
 }
 
@@ -261,8 +275,7 @@ static struct uroce_exchange *find_asked(
 		struct uroce_exchange *e = &all->list[i];
 		uint64_t last = e->frames[e->num_frames - 1]->number;
 
-		if (e->requester_ip != f->dst_ip || e->responder_ip != f->src_ip ||
-			e->service != SERVICE_RC)
+		if (!is_between(f, e->responder, e->requester) || e->service != SERVICE_RC)
 			continue;
 		if (e->requester_qpn != 0 && e->requester_qpn != f->text.dqpn)
 			continue;
@@ -286,9 +299,8 @@ static void mark_incomplete(struct uroce_exchanges *all)
 		for (uint32_t k = 0; !f->whole && k < all->num; k++) {
 			struct uroce_exchange *e = &all->list[k];
 
-			e->incomplete |=
-				(e->requester_ip == f->src_ip && e->responder_ip == f->dst_ip) ||
-				(e->requester_ip == f->dst_ip && e->responder_ip == f->src_ip);
+			e->incomplete |= is_between(f, e->requester, e->responder) ||
+				is_between(f, e->responder, e->requester);
 		}
 	}
 }

@@ -14,6 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "engine/gid.h"
 #include "pcap/text.h"
 
 struct uroce_exchange_frame {
@@ -22,8 +23,7 @@ struct uroce_exchange_frame {
 	uint8_t *data;
 	uint32_t bytes;
 	struct uroce_text_packet text;
-	uint32_t src_ip;
-	uint32_t dst_ip;
+	struct uroce_gid src, dst;
 	uint32_t pkts;	 /* PSNs that a request takes */
 	uint8_t service; /* of the opcode: 0 RC, 1 UC, 3 UD */
 	uint8_t op;	 /* the opcode without its service */
@@ -37,8 +37,7 @@ struct uroce_exchange_frame {
 
 /* Requests of one side to one queue pair, and the answers to them; in order of time. */
 struct uroce_exchange {
-	uint32_t requester_ip;
-	uint32_t responder_ip;
+	struct uroce_gid requester, responder;
 	uint32_t responder_qpn;
 	uint32_t requester_qpn; /* 0: not known, as no answer was seen */
 	uint8_t service;	/* of all of its packets: 0 RC, 1 UC, 3 UD */
@@ -57,7 +56,7 @@ struct uroce_exchanges {
 	uint32_t max_frames;
 	struct uroce_exchange *list;
 	uint32_t num;
-	uint32_t left_out; /* frames that are not RC, UC or UD over IPv4, or not whole */
+	uint32_t left_out; /* frames that are not RC, UC or UD, or not readable up to the BTH */
 	uint32_t unpaired; /* answers to nothing that was captured */
 };
 

@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "pcap/deliver.h"
+#include "pcap/frame.h"
 #include "pcap/stage.h"
 #include "pcap/world.h"
 
@@ -253,6 +254,7 @@ static void note_delivery(
 static bool lies_there(const struct replay *r, const struct uroce_world *world,
 	const struct uroce_exchange_frame *f, const struct uroce_delivery_place *place)
 {
+	uint32_t ip_bytes = uroce_frame_is_ipv6(f->data) ? UROCE_IPV6_BYTES : UROCE_IPV4_BYTES;
 	const uint8_t *payload = f->data + f->text.payload_offset;
 	const uint8_t *at = place->in_receive
 		? r->buffer + place->offset
@@ -261,8 +263,8 @@ static bool lies_there(const struct replay *r, const struct uroce_world *world,
 	if (f->text.payload_bytes > 0 && (!at || memcmp(at, payload, f->text.payload_bytes) != 0))
 		return false;
 	return f->service != SERVICE_UD ||
-		memcmp(r->buffer + UROCE_GRH_BYTES - UROCE_IPV4_BYTES, f->data + UROCE_ETH_BYTES,
-			UROCE_IPV4_BYTES) == 0;
+		memcmp(r->buffer + UROCE_GRH_BYTES - ip_bytes, f->data + UROCE_ETH_BYTES,
+			ip_bytes) == 0;
 }
 
 /* Gives one packet, and looks at what became of it. */
@@ -313,8 +315,8 @@ static void replay_responder(struct replay *r, int *err)
 	const struct uroce_exchange *e = r->e;
 	struct uroce_stage_conf conf = {.type = type_of(e),
 		.qkey = qkey_of(e),
-		.ip = e->responder_ip,
-		.peer_ip = e->requester_ip,
+		.addr = e->responder,
+		.peer_addr = e->requester,
 		.qpn = e->responder_qpn,
 		.peer_qpn = e->requester_qpn,
 		.rq_psn = e->psn_first,
@@ -640,8 +642,8 @@ static void replay_requester(struct replay *r, int *err)
 	const struct uroce_exchange *e = r->e;
 	struct uroce_stage_conf conf = {.type = type_of(e),
 		.qkey = qkey_of(e),
-		.ip = e->requester_ip,
-		.peer_ip = e->responder_ip,
+		.addr = e->requester,
+		.peer_addr = e->responder,
 		.qpn = e->requester_qpn ? e->requester_qpn : SOME_QPN,
 		.peer_qpn = e->responder_qpn,
 		.rq_psn = 0,

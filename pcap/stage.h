@@ -20,7 +20,7 @@ enum {
 struct uroce_stage_conf {
 	enum uroce_qp_type type;
 	uint32_t qkey; /* of a UD queue pair */
-	uint32_t ip, peer_ip;
+	struct uroce_gid addr, peer_addr;
 	uint8_t mac[6], peer_mac[6];
 	uint32_t qpn, peer_qpn;
 	uint32_t rq_psn, sq_psn;

@@ -39,7 +39,7 @@ static const struct expected expected[] = {
 	{"ecn-ce", {1, 0, 0, 0}, {1, 0, 0, 0}},
 	{"host-raw-peer", {8, 4, 0, 0}, {4, 0, 0, 8}},
 	{"host-raw-responder", {9, 0, 6, 0}, {15, 0, 0, 0}},
-	{"ipv6-rc-all-ops", {0, 0, 0, 0}, {0, 0, 0, 0}},
+	{"ipv6-rc-all-ops", {0, 1, 0, 0}, {1, 0, 0, 0}},
 	{"loss-ack", {1, 0, 0, 0}, {1, 0, 0, 0}},
 	{"loss-all-acks-inflight", {1, 0, 0, 0}, {1, 0, 0, 0}},
 	{"loss-atomic-ack", {1, 0, 0, 0}, {1, 0, 0, 0}},
