@@ -194,10 +194,12 @@ static bool acks_match(const struct uroce_exchange_frame *recorded, const struct
 	enum masked more)
 {
 	uint8_t masked[FRAME_MAX];
+	uint32_t bytes;
 
 	if (!recorded->seen_icrc_ok || !are_alike(recorded, ours))
 		return false;
-	return memcmp(masked, ours->data, mask(recorded, ours, more, masked)) == 0;
+	bytes = mask(recorded, ours, more, masked);
+	return memcmp(masked, ours->data, bytes) == 0;
 }
 
 static bool is_ack(const struct uroce_text_packet *t)

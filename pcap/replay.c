@@ -317,7 +317,7 @@ static void replay_responder(struct replay *r, int *err)
 		.qkey = qkey_of(e),
 		.addr = e->responder,
 		.peer_addr = e->requester,
-		.qpn = e->responder_qpn,
+		.qpn = e->responder_qpn == UROCE_QPN_MULTICAST ? SOME_QPN : e->responder_qpn,
 		.peer_qpn = e->requester_qpn,
 		.rq_psn = e->psn_first,
 		.sq_psn = 0,
@@ -688,6 +688,16 @@ static enum uroce_replay_verdict judge(const struct uroce_replay_result *result)
 	return verdict;
 }
 
+/* Whether a group's number goes with a group's address, and datagrams to it. */
+static bool is_multicast_right(const struct uroce_exchange *e)
+{
+	bool number = e->responder_qpn == UROCE_QPN_MULTICAST;
+	bool address = uroce_gid_is_multicast(e->responder);
+
+	return number == address && (!number || e->service == SERVICE_UD) &&
+		e->requester_qpn != UROCE_QPN_MULTICAST && !uroce_gid_is_multicast(e->requester);
+}
+
 static const char *check(const struct uroce_exchange *e, enum uroce_replay_role role)
 {
 	if (e->incomplete)
@@ -696,6 +706,8 @@ static const char *check(const struct uroce_exchange *e, enum uroce_replay_role 
 		return "nothing was answered, so there is nothing to compare";
 	if (e->responder_qpn <= 1 || e->requester_qpn == 1)
 		return "queue pairs 0 and 1 are not for users";
+	if (!is_multicast_right(e))
+		return "only datagrams go to a group, to its address and its number";
 	return NULL;
 }
 

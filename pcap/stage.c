@@ -42,7 +42,7 @@ static void init_core(struct uroce_stage *stage, const struct uroce_stage_conf *
 		/* A capture at the sender may have been taken before the checksum was filled in. */
 		.local = {.promiscuous = true,
 			.ignore_ipv4_checksum = true,
-			.num_addrs = 1,
+			.num_addrs = uroce_gid_is_multicast(conf->addr) ? 0 : 1,
 			.addrs = {conf->addr}},
 		.ahs = stage->ahs,
 		.num_ahs = 2,
@@ -99,6 +99,17 @@ static int connect_qp(struct uroce_stage *stage, const struct uroce_stage_conf *
 	return err ? err : advance(stage, UROCE_QP_RTR, &attr);
 }
 
+/* Group and member, where the frames are sent to a group. */
+static int join(struct uroce_stage *stage, struct uroce_gid group)
+{
+	struct uroce_cmd set = {.kind = UROCE_CMD_GROUP_SET, .group = {.addr = group}};
+	struct uroce_cmd join = {.kind = UROCE_CMD_JOIN, .member = &stage->member};
+	int err = uroce_core_ctrl(&stage->core, &set, 0);
+
+	stage->member = (struct uroce_group_member){.qp = stage->qp, .addr = group};
+	return err ? err : uroce_core_ctrl(&stage->core, &join, 0);
+}
+
 int uroce_stage_init(struct uroce_stage *stage, const struct uroce_stage_conf *conf)
 {
 	const struct uroce_qp_caps caps = {.type = conf->type,
@@ -124,7 +135,11 @@ int uroce_stage_init(struct uroce_stage *stage, const struct uroce_stage_conf *c
 	stage->qp = cmd.qp = uroce_qp_init(memory, &caps);
 	cmd.send_cq = cmd.recv_cq = stage->cq;
 	err = uroce_core_ctrl(&stage->core, &cmd, 0);
-	return err ? err : connect_qp(stage, conf);
+	if (!err)
+		err = connect_qp(stage, conf);
+	if (!err && uroce_gid_is_multicast(conf->addr))
+		err = join(stage, conf->addr);
+	return err;
 }
 
 void uroce_stage_fini(struct uroce_stage *stage)
