@@ -7,14 +7,17 @@
  * engine as responder must differ from it; host-raw-peer's requester is one, so it is no
  * requester's to replay.
  */
+#define _POSIX_C_SOURCE 200809L
 #include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cunit_run.h"
 #include "pcap/frame.h"
 #include "pcap/replay.h"
+#include "pcap/writer.h"
 
 enum {
 	VERDICTS = UROCE_REPLAY_SKIPPED + 1,
@@ -454,6 +457,58 @@ static void a_missing_or_unexpected_answer_is_seen(void)
 	absence_is_seen("ipv6-rc-read-bw-4k", true, 4);
 }
 
+/* Alters a byte of a host's address, wherever the frame has it. */
+static void move_host(struct uroce_exchange_frame *f, struct uroce_gid host, uint32_t at)
+{
+	if (uroce_gid_equal(f->src, host))
+		plant(f, (struct fault){IN_IP, UROCE_IPV6_SRC + at, 1});
+	if (uroce_gid_equal(f->dst, host))
+		plant(f, (struct fault){IN_IP, UROCE_IPV6_DST + at, 1});
+}
+
+/* Writes every frame twice: as it is, and from or to another requester. */
+static void write_doubled(const char *path, const struct uroce_exchanges *all, uint32_t at)
+{
+	struct uroce_gid host = all->list[0].requester;
+	struct uroce_pcap_writer *writer;
+
+	CU_ASSERT_EQUAL_FATAL(uroce_pcap_writer_open(path, &writer, NULL, 0), 0);
+	for (uint32_t i = 0; i < all->num_frames; i++) {
+		struct uroce_exchange_frame *f = &all->frames[i];
+
+		uroce_pcap_writer_write(writer, f->time_ns, f->data, f->bytes);
+		move_host(f, host, at);
+		uroce_pcap_writer_write(writer, f->time_ns, f->data, f->bytes);
+	}
+	CU_ASSERT_EQUAL(uroce_pcap_writer_close(writer), 0);
+}
+
+/* Two connections with the same numbers of queue pairs and packets, apart in one byte. */
+static void hosts_are_told_apart_by(uint32_t at)
+{
+	static const struct expected twice = {"two hosts", {4, 0, 0, 0}, {4, 0, 0, 0}, {NULL}};
+	char path[] = "/tmp/uroce-replay-XXXXXX";
+	struct uroce_exchanges all;
+	int fd = mkstemp(path);
+
+	CU_ASSERT_FATAL(fd >= 0);
+	close(fd);
+	open_capture(captures(), over_ipv6, ".pcap", &all);
+	write_doubled(path, &all, at);
+	uroce_exchanges_fini(&all);
+	open_capture("", path, "", &all);
+	count(&all, UROCE_REPLAY_RESPONDER, &twice);
+	count(&all, UROCE_REPLAY_REQUESTER, &twice);
+	uroce_exchanges_fini(&all);
+	unlink(path);
+}
+
+static void hosts_are_told_apart_by_all_of_their_address(void)
+{
+	hosts_are_told_apart_by(0);
+	hosts_are_told_apart_by(15);
+}
+
 /* What the engine makes of a capture of an unreliable service with one frame changed. */
 static struct uroce_replay_result receive_changed(
 	const char *name, uint32_t n, void (*change)(struct uroce_exchange_frame *f))
@@ -585,6 +640,8 @@ int main(void)
 		{"a wrong byte of a request is seen", a_wrong_byte_of_a_request_is_seen},
 		{"a wrong value of an atomic is seen", a_wrong_value_of_an_atomic_is_seen},
 		{"a missing or unexpected answer is seen", a_missing_or_unexpected_answer_is_seen},
+		{"hosts are told apart by all of their address",
+			hosts_are_told_apart_by_all_of_their_address},
 		{"a lost packet takes its unreliable message with it",
 			a_lost_packet_takes_its_unreliable_message_with_it},
 		{"what an unreliable receiver does not get is seen",
