@@ -6,10 +6,8 @@
  * differences are and why they are allowed, then the first one that is not. The engine's packets
  * can be written to a capture of their own.
  */
-#define _GNU_SOURCE
 #include "pcap_replay.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdbool.h>
@@ -30,9 +28,11 @@ enum {
 static const char help[] =
 	"usage: uroce-pcap replay [OPTIONS] FILE\n"
 	"\n"
-	"Feeds one side of each RC connection in the capture FILE to the engine, on the capture's "
-	"own\n"
-	"clock, and compares every packet that the engine sends with what the recorded peer sent.\n"
+	"Feeds one side of each RC, UC or UD exchange in the capture FILE to the engine, over IPv4 "
+	"or\n"
+	"IPv6 and on the capture's own clock, and compares every packet that the engine sends "
+	"with\n"
+	"what the recorded peer sent; what UC and UD bring must lie where it belongs.\n"
 	"As responder the engine is given the recorded requests; as requester it is given work\n"
 	"requests rebuilt from them, and the recorded answers. Memory, keys, addresses, queue "
 	"pair\n"
@@ -53,8 +53,8 @@ static const char help[] =
 	"  skipped  cannot be replayed; the reason is given\n"
 	"\n"
 	"Not compared are fields that no peer may rely on: IPv4 identification, TTL, TOS and the\n"
-	"checksum over them, the UDP source port, MigReq. The ICRC is, with those fields put "
-	"equal.\n"
+	"checksum over them, IPv6 hop limit, traffic class and flow label, the UDP source port,\n"
+	"MigReq. The ICRC is, with those fields put equal.\n"
 	"Frames that the wire lost behind the capturing side are told by what was sent again.\n"
 	"\n"
 	"exit status: 0 nothing differs; 1 something does, or FILE cannot be read; 2 wrong "
@@ -77,29 +77,20 @@ struct totals {
 
 static const char *const roles[] = {"responder", "requester"};
 
-static void print_addr(char *text, struct uroce_gid addr)
+/* The frame that an exchange begins with is a request. */
+static const struct uroce_text_packet *first_request(const struct uroce_exchange *e)
 {
-	uint8_t bytes[UROCE_GID_BYTES];
-
-	uroce_gid_store(bytes, addr);
-	if (uroce_gid_is_ipv4(addr))
-		inet_ntop(AF_INET, bytes + 12, text, INET6_ADDRSTRLEN);
-	else
-		inet_ntop(AF_INET6, bytes, text, INET6_ADDRSTRLEN);
+	return &e->frames[0]->text;
 }
 
 static void print_row(const struct uroce_exchange *e, int role, const struct uroce_replay_result *r)
 {
-	char from[INET6_ADDRSTRLEN], to[INET6_ADDRSTRLEN];
-
-	print_addr(from, e->requester);
-	print_addr(to, e->responder);
 	printf("%-9s %15s 0x%06x > %15s 0x%06x  mtu %4u  fed %5u  lost %3u  sent %5u  same %5u  "
 	       "%s%s%s\n",
-		roles[role], from, e->requester_qpn, to, e->responder_qpn, e->mtu_bytes, r->fed,
-		r->lost, r->sent, r->comparison.counts[UROCE_REPLAY_IDENTICAL],
-		uroce_replay_verdict_name(r->verdict), r->skipped ? ": " : "",
-		r->skipped ? r->skipped : "");
+		roles[role], first_request(e)->src, e->requester_qpn, first_request(e)->dst,
+		e->responder_qpn, e->mtu_bytes, r->fed, r->lost, r->sent,
+		r->comparison.counts[UROCE_REPLAY_IDENTICAL], uroce_replay_verdict_name(r->verdict),
+		r->skipped ? ": " : "", r->skipped ? r->skipped : "");
 }
 
 /* Text with what JSON cannot hold escaped. */
@@ -120,15 +111,12 @@ static void print_json_text(const char *text)
 static void print_json(
 	const struct uroce_exchange *e, int role, const struct uroce_replay_result *r)
 {
-	char from[INET6_ADDRSTRLEN], to[INET6_ADDRSTRLEN];
-
-	print_addr(from, e->requester);
-	print_addr(to, e->responder);
 	printf("{\"role\": \"%s\", \"requester\": \"%s\", \"requester_qpn\": %u, "
 	       "\"responder\": \"%s\", \"responder_qpn\": %u, \"mtu_bytes\": %u, \"fed\": %u, "
 	       "\"lost\": %u, \"sent\": %u, \"verdict\": \"%s\", \"skipped\": ",
-		roles[role], from, e->requester_qpn, to, e->responder_qpn, e->mtu_bytes, r->fed,
-		r->lost, r->sent, uroce_replay_verdict_name(r->verdict));
+		roles[role], first_request(e)->src, e->requester_qpn, first_request(e)->dst,
+		e->responder_qpn, e->mtu_bytes, r->fed, r->lost, r->sent,
+		uroce_replay_verdict_name(r->verdict));
 	if (r->skipped)
 		print_json_text(r->skipped);
 	else
@@ -170,9 +158,8 @@ static void print_totals(const struct uroce_exchanges *all, const struct totals 
 				uroce_replay_class_rule(class));
 	}
 	if (all->left_out + all->unpaired > 0)
-		printf("\nleft out: %u frames that are no RC, UC or UD packets, %u answers "
-		       "to "
-		       "nothing in the capture\n",
+		printf("\nleft out: %u frames that are not RC, UC or UD or cannot be read, %u "
+		       "answers to nothing in the capture\n",
 			all->left_out, all->unpaired);
 	if (t->difference[0])
 		printf("\nfirst difference, %s\n", t->difference);

@@ -3,12 +3,12 @@
  * Comparing, classifying, and saying the first difference in words.
  *
  * Masked, each because no peer may rely on it: the IPv4 identification (any value with DF), TTL and
- * TOS, or hop limit and traffic class (routers change them, and they are outside the ICRC), the
- * IPv4 checksum that follows from those, IPv6's flow label and the UDP source port (the sender's
- * choice), MigReq (0 from soft-RoCE, 1 from hardware), FECN and BECN (set on the way, outside the
- * ICRC), DF (hardware may leave it out; RoCE is never fragmented). The ICRC is not masked: it is
- * computed anew over the recorded bytes with our values in the masked fields, and must then be
- * ours. Pad behind the datagram is Ethernet's and nobody's.
+ * TOS (routers change them, and they are outside the ICRC), the IPv4 checksum that follows from
+ * those, IPv6's hop limit, traffic class and flow label for the same reasons, the UDP source port
+ * (the sender's choice), MigReq (0 from soft-RoCE, 1 from hardware), FECN and BECN (set on the way,
+ * outside the ICRC), DF (hardware may leave it out; RoCE is never fragmented). The ICRC is not
+ * masked: it is computed anew over the recorded bytes with our values in the masked fields, and
+ * must then be ours. Pad behind the datagram is Ethernet's and nobody's.
  */
 #include "pcap/compare.h"
 
@@ -17,15 +17,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "engine/bytes.h"
-#include "engine/icrc.h"
 #include "engine/psn.h"
-#include "engine/wire.h"
+#include "pcap/frame.h"
 
 enum {
-	DF_BIT = 0x40,
-	ECN = 4, /* in the BTH */
-	MIGREQ_BIT = 0x40,
+	DF_BIT = UROCE_IPV4_DF >> 8,
 	FRAME_MAX = 9216,
 	OP_ACK = 0x11,
 	OP_READ_RESPONSE_MIDDLE = 0x0e,
@@ -109,85 +105,77 @@ enum masked {
 	MASK_PROGRESS
 };
 
-/* From Ethernet to the ICRC, by what IP says. */
-static uint32_t datagram_bytes(const uint8_t *frame)
+/* Takes bits of a byte from ours. */
+static void take_bits(uint8_t *out, const uint8_t *ours, uint8_t bits)
 {
-	const uint8_t *ip = frame + UROCE_ETH_BYTES;
-
-	if (uroce_frame_ip_bytes(frame) == UROCE_IPV6_BYTES)
-		return UROCE_ETH_BYTES + UROCE_IPV6_BYTES +
-			uroce_load_be16(ip + UROCE_IPV6_PAYLOAD_LEN);
-	return UROCE_ETH_BYTES + uroce_load_be16(ip + UROCE_IPV4_TOTAL_LEN);
-}
-
-/* Some bits of a byte of ours instead of the recorded ones. */
-static void take_bits(uint8_t *out, const uint8_t *ours, uint32_t at, uint8_t bits)
-{
-	out[at] = (uint8_t)((out[at] & ~bits) | (ours[at] & bits));
+	*out = (uint8_t)((*out & ~bits) | (*ours & bits));
 }
 
 static void mask_ip(uint8_t *out, const uint8_t *ours)
 {
-	uint32_t ip = UROCE_ETH_BYTES, ip_bytes = uroce_frame_ip_bytes(out);
-
-	if (ip_bytes == UROCE_IPV6_BYTES) {
-		take_bits(out, ours, ip + UROCE_IPV6_VERSION, 0x0f);
-		memcpy(out + ip + UROCE_IPV6_VERSION + 1, ours + ip + UROCE_IPV6_VERSION + 1, 3);
-		out[ip + UROCE_IPV6_HOP_LIMIT] = ours[ip + UROCE_IPV6_HOP_LIMIT];
-	} else {
-		out[ip + UROCE_IPV4_TOS] = ours[ip + UROCE_IPV4_TOS];
-		memcpy(out + ip + UROCE_IPV4_ID, ours + ip + UROCE_IPV4_ID, 2);
-		take_bits(out, ours, ip + UROCE_IPV4_FRAGMENT, DF_BIT);
-		out[ip + UROCE_IPV4_TTL] = ours[ip + UROCE_IPV4_TTL];
-		memcpy(out + ip + UROCE_IPV4_CHECKSUM, ours + ip + UROCE_IPV4_CHECKSUM, 2);
+	if (out[0] >> 4 == 6) {
+		take_bits(out, ours, 0x0f);
+		memcpy(out + 1, ours + 1, 3);
+		out[UROCE_IPV6_HOP_LIMIT] = ours[UROCE_IPV6_HOP_LIMIT];
+		return;
 	}
-	memcpy(out + ip + ip_bytes + UROCE_UDP_SPORT, ours + ip + ip_bytes + UROCE_UDP_SPORT, 2);
+	out[UROCE_IPV4_TOS] = ours[UROCE_IPV4_TOS];
+	memcpy(out + UROCE_IPV4_ID, ours + UROCE_IPV4_ID, 2);
+	take_bits(out + UROCE_IPV4_FRAGMENT, ours + UROCE_IPV4_FRAGMENT, DF_BIT);
+	out[UROCE_IPV4_TTL] = ours[UROCE_IPV4_TTL];
+	memcpy(out + UROCE_IPV4_CHECKSUM, ours + UROCE_IPV4_CHECKSUM, 2);
+}
+
+static void mask_bth(uint8_t *out, const uint8_t *ours, enum masked more)
+{
+	take_bits(out + UROCE_BTH_FLAGS, ours + UROCE_BTH_FLAGS, UROCE_BTH_MIGREQ);
+	out[UROCE_BTH_ECN] = ours[UROCE_BTH_ECN];
+	if (more == MASK_ACKREQ)
+		out[UROCE_BTH_ACKREQ] = ours[UROCE_BTH_ACKREQ];
+	if (more == MASK_SYNDROME || more == MASK_PROGRESS)
+		out[UROCE_BTH_BYTES] = ours[UROCE_BTH_BYTES];
+	if (more == MASK_PROGRESS) {
+		memcpy(out + UROCE_BTH_PSN, ours + UROCE_BTH_PSN, 3);
+		memcpy(out + UROCE_BTH_BYTES + 1, ours + UROCE_BTH_BYTES + 1, 3);
+	}
 }
 
 /* The recorded frame with our values in the masked fields, and the ICRC that follows. */
 static uint32_t mask(const struct uroce_exchange_frame *recorded, const struct uroce_sent *ours,
 	enum masked more, uint8_t *out)
 {
-	uint32_t bytes = datagram_bytes(recorded->data);
-	uint32_t ip_bytes = uroce_frame_ip_bytes(recorded->data);
-	uint32_t bth = UROCE_ETH_BYTES + ip_bytes + UROCE_UDP_BYTES, rest = bth + UROCE_BTH_BYTES;
+	uint32_t udp = UROCE_ETH_BYTES + uroce_frame_ip_bytes(recorded->data);
+	uint32_t bytes = uroce_frame_end(recorded->data);
 
 	memcpy(out, recorded->data, bytes);
-	mask_ip(out, ours->data);
-	out[bth + ECN] = ours->data[bth + ECN];
-	take_bits(out, ours->data, bth + UROCE_BTH_FLAGS, MIGREQ_BIT);
-	if (more == MASK_ACKREQ)
-		out[bth + UROCE_BTH_ACKREQ] = ours->data[bth + UROCE_BTH_ACKREQ];
-	if (more == MASK_SYNDROME || more == MASK_PROGRESS)
-		out[rest] = ours->data[rest];
-	if (more == MASK_PROGRESS) {
-		memcpy(out + bth + UROCE_BTH_PSN, ours->data + bth + UROCE_BTH_PSN, 3);
-		memcpy(out + rest + 1, ours->data + rest + 1, 3);
-	}
-	uroce_store_le32(out + bytes - UROCE_ICRC_BYTES,
-		uroce_icrc(out + UROCE_ETH_BYTES, ip_bytes, bytes - UROCE_ICRC_BYTES - rest));
+	mask_ip(out + UROCE_ETH_BYTES, ours->data + UROCE_ETH_BYTES);
+	memcpy(out + udp, ours->data + udp, 2);
+	mask_bth(out + udp + UROCE_UDP_BYTES, uroce_frame_bth(ours->data), more);
+	uroce_frame_seal(out);
 	return bytes;
 }
 
-/* Whether ours is as long as the recorded one says it is, and of the same IP version. */
-static bool same_shape(const struct uroce_exchange_frame *recorded, const struct uroce_sent *ours)
+/* From the start of a frame to the end of its BTH. */
+static uint32_t template_bytes(const uint8_t *frame)
 {
-	uint32_t ip_bytes = uroce_frame_ip_bytes(recorded->data);
+	return (uint32_t)(uroce_frame_bth(frame) - frame) + UROCE_BTH_BYTES;
+}
 
-	/* The engine sends no IP options. */
-	if (ip_bytes == UROCE_IPV4_BYTES && recorded->data[UROCE_ETH_BYTES] != 0x45)
-		return false;
-	return recorded->bytes <= FRAME_MAX && ours->bytes == datagram_bytes(recorded->data) &&
-		uroce_frame_ip_bytes(ours->data) == ip_bytes;
+/* Whether two frames can be compared byte by byte: of one length, with headers of one length. */
+static bool are_alike(const struct uroce_exchange_frame *recorded, const struct uroce_sent *ours)
+{
+	return recorded->bytes <= FRAME_MAX && !uroce_frame_has_options(recorded->data) &&
+		uroce_frame_is_ipv6(recorded->data) == uroce_frame_is_ipv6(ours->data) &&
+		ours->bytes >= template_bytes(ours->data) + UROCE_ICRC_BYTES &&
+		ours->bytes == uroce_frame_end(recorded->data);
 }
 
 static enum match match(const struct uroce_exchange_frame *recorded, const struct uroce_sent *ours)
 {
-	uint32_t headers = (uint32_t)(uroce_frame_bth(ours->data) - ours->data) + UROCE_BTH_BYTES;
 	uint8_t masked[FRAME_MAX];
 	uint32_t bytes;
 
-	if (!same_shape(recorded, ours))
+	if (!are_alike(recorded, ours))
 		return MATCH_NOT;
 	bytes = mask(recorded, ours, MASK_NOTHING_MORE, masked);
 	if (recorded->seen_icrc_ok && memcmp(masked, ours->data, bytes) == 0)
@@ -196,8 +184,9 @@ static enum match match(const struct uroce_exchange_frame *recorded, const struc
 	if (recorded->seen_icrc_ok && memcmp(masked, ours->data, bytes) == 0)
 		return MATCH_BUT_ACKREQ;
 	/* Damaged behind the sender: the headers at least must be the same. */
-	return !recorded->seen_icrc_ok && memcmp(masked, ours->data, headers) == 0 ? MATCH_BUT_ICRC
-										   : MATCH_NOT;
+	bytes = template_bytes(masked);
+	return !recorded->seen_icrc_ok && memcmp(masked, ours->data, bytes) == 0 ? MATCH_BUT_ICRC
+										 : MATCH_NOT;
 }
 
 /* Two acknowledgements that are the same but for what `more` names. */
@@ -207,7 +196,7 @@ static bool acks_match(const struct uroce_exchange_frame *recorded, const struct
 	uint8_t masked[FRAME_MAX];
 	uint32_t bytes;
 
-	if (!recorded->seen_icrc_ok || !same_shape(recorded, ours))
+	if (!recorded->seen_icrc_ok || !are_alike(recorded, ours))
 		return false;
 	bytes = mask(recorded, ours, more, masked);
 	return memcmp(masked, ours->data, bytes) == 0;

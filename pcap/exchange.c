@@ -14,9 +14,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "engine/bytes.h"
 #include "engine/psn.h"
-#include "engine/wire.h"
+#include "pcap/frame.h"
 #include "pcap/reader.h"
 
 enum {
@@ -48,30 +47,24 @@ static bool is_service(uint8_t service)
 	return service == SERVICE_RC || service == SERVICE_UC || service == SERVICE_UD;
 }
 
-/* ---- reading ---- */
-
-/* RoCEv2 right behind an IP header, which is right behind the Ethernet header. */
-static bool is_plain(const struct uroce_pcap_frame *frame, const struct uroce_exchange_frame *f)
+static bool is_between(
+	const struct uroce_exchange_frame *f, struct uroce_gid src, struct uroce_gid dst)
 {
-	uint16_t type = uroce_load_be16(frame->data + UROCE_ETH_TYPE);
-
-	if (strcmp(f->text.proto, "RoCEv2/IPv4") == 0)
-		return type == UROCE_ETHERTYPE_IPV4;
-	return strcmp(f->text.proto, "RoCEv2/IPv6") == 0 && type == UROCE_ETHERTYPE_IPV6 &&
-		frame->data[UROCE_ETH_BYTES + UROCE_IPV6_NEXT_HEADER] == UROCE_IP_PROTOCOL_UDP;
+	return uroce_gid_equal(f->src, src) && uroce_gid_equal(f->dst, dst);
 }
 
-static void take_addresses(struct uroce_exchange_frame *f)
-{
-	const uint8_t *ip = f->data + UROCE_ETH_BYTES;
+/* ---- reading ---- */
 
-	if (uroce_frame_ip_bytes(f->data) == UROCE_IPV6_BYTES) {
-		f->src = uroce_gid_load(ip + UROCE_IPV6_SRC);
-		f->dst = uroce_gid_load(ip + UROCE_IPV6_DST);
-	} else {
-		f->src = uroce_gid_of_ipv4(uroce_load_be32(ip + UROCE_IPV4_SRC));
-		f->dst = uroce_gid_of_ipv4(uroce_load_be32(ip + UROCE_IPV4_DST));
-	}
+/* The engine takes no VLAN tags, so the EtherType must be where it is without. */
+static bool is_replayable(const uint8_t *data, const struct uroce_text_packet *text)
+{
+	uint16_t type;
+
+	if (!text->has_bth || !is_service(text->opcode >> OP_BITS))
+		return false;
+	type = uroce_load_be16(data + UROCE_ETH_TYPE);
+	return (type == UROCE_ETHERTYPE_IPV4 && strcmp(text->proto, "RoCEv2/IPv4") == 0) ||
+		(type == UROCE_ETHERTYPE_IPV6 && strcmp(text->proto, "RoCEv2/IPv6") == 0);
 }
 
 static int keep(
@@ -91,7 +84,7 @@ static int keep(
 	f = &out->frames[out->num_frames];
 	memset(f, 0, sizeof(*f));
 	uroce_text_decode(frame->data, frame->captured_bytes, frame->wire_bytes, &f->text);
-	if (!f->text.has_bth || !is_service(f->text.opcode >> OP_BITS) || !is_plain(frame, f)) {
+	if (!is_replayable(frame->data, &f->text)) {
 		out->left_out++;
 		return 0;
 	}
@@ -102,7 +95,8 @@ static int keep(
 	f->bytes = frame->captured_bytes;
 	f->number = frame->number;
 	f->time_ns = frame->time_ns > first_ns ? frame->time_ns - first_ns : 0;
-	take_addresses(f);
+	f->src = uroce_frame_src(f->data);
+	f->dst = uroce_frame_dst(f->data);
 	f->request = !is_response(f->text.opcode);
 	f->service = f->text.opcode >> OP_BITS;
 	f->op = f->text.opcode & OP_MASK;
@@ -148,11 +142,6 @@ static uint32_t round_up_mtu(uint32_t bytes)
 	return mtu;
 }
 
-static bool goes(const struct uroce_exchange_frame *f, struct uroce_gid from, struct uroce_gid to)
-{
-	return uroce_gid_equal(f->src, from) && uroce_gid_equal(f->dst, to);
-}
-
 /* Path MTU between two addresses: what full packets between them carry. */
 static uint32_t find_mtu(const struct uroce_exchanges *all, struct uroce_gid a, struct uroce_gid b)
 {
@@ -160,7 +149,7 @@ static uint32_t find_mtu(const struct uroce_exchanges *all, struct uroce_gid a, 
 
 	for (uint32_t i = 0; i < all->num_frames; i++) {
 		const struct uroce_exchange_frame *f = &all->frames[i];
-		bool between = goes(f, a, b) || goes(f, b, a);
+		bool between = is_between(f, a, b) || is_between(f, b, a);
 		uint8_t op = f->op;
 		bool full = f->service == SERVICE_UD || op == 0x00 || op == 0x01 || op == 0x06 ||
 			op == 0x07 || op == 0x0d || op == 0x0e;
@@ -184,7 +173,7 @@ static uint32_t peek_requester(const struct uroce_exchanges *all, uint32_t index
 	for (uint32_t i = index + 1; i < all->num_frames; i++) {
 		const struct uroce_exchange_frame *g = &all->frames[i];
 
-		if (!g->request && goes(g, f->dst, f->src) &&
+		if (!g->request && is_between(g, f->dst, f->src) &&
 			((g->text.psn - f->text.psn) & UROCE_PSN_MASK) < PEEK_PSNS)
 			return g->text.dqpn;
 		if (g->request && uroce_gid_equal(g->src, f->src) && g->text.dqpn == f->text.dqpn &&
@@ -203,8 +192,8 @@ static struct uroce_exchange *find_requests(struct uroce_exchanges *all, uint32_
 	for (uint32_t i = all->num; i-- > 0;) {
 		struct uroce_exchange *e = &all->list[i];
 
-		if (!goes(f, e->requester, e->responder) || e->responder_qpn != f->text.dqpn ||
-			e->service != f->service)
+		if (!is_between(f, e->requester, e->responder) ||
+			e->responder_qpn != f->text.dqpn || e->service != f->service)
 			continue;
 		if (requester_qpn == 0 || e->requester_qpn == 0 ||
 			e->requester_qpn == requester_qpn)
@@ -286,7 +275,7 @@ static struct uroce_exchange *find_asked(
 		struct uroce_exchange *e = &all->list[i];
 		uint64_t last = e->frames[e->num_frames - 1]->number;
 
-		if (!goes(f, e->responder, e->requester) || e->service != SERVICE_RC)
+		if (!is_between(f, e->responder, e->requester) || e->service != SERVICE_RC)
 			continue;
 		if (e->requester_qpn != 0 && e->requester_qpn != f->text.dqpn)
 			continue;
@@ -310,8 +299,8 @@ static void mark_incomplete(struct uroce_exchanges *all)
 		for (uint32_t k = 0; !f->whole && k < all->num; k++) {
 			struct uroce_exchange *e = &all->list[k];
 
-			e->incomplete |= goes(f, e->requester, e->responder) ||
-				goes(f, e->responder, e->requester);
+			e->incomplete |= is_between(f, e->requester, e->responder) ||
+				is_between(f, e->responder, e->requester);
 		}
 	}
 }

@@ -56,8 +56,7 @@ struct uroce_exchanges {
 	uint32_t max_frames;
 	struct uroce_exchange *list;
 	uint32_t num;
-	uint32_t left_out; /* frames that are not RC, UC or UD, or not right behind Ethernet and IP
-			    */
+	uint32_t left_out; /* frames that are not RC, UC or UD, or not readable up to the BTH */
 	uint32_t unpaired; /* answers to nothing that was captured */
 };
 

@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "pcap/deliver.h"
+#include "pcap/frame.h"
 #include "pcap/stage.h"
 #include "pcap/world.h"
 
@@ -253,12 +254,11 @@ static void note_delivery(
 static bool lies_there(const struct replay *r, const struct uroce_world *world,
 	const struct uroce_exchange_frame *f, const struct uroce_delivery_place *place)
 {
+	uint32_t ip_bytes = uroce_frame_is_ipv6(f->data) ? UROCE_IPV6_BYTES : UROCE_IPV4_BYTES;
 	const uint8_t *payload = f->data + f->text.payload_offset;
 	const uint8_t *at = place->in_receive
 		? r->buffer + place->offset
 		: uroce_world_find(world, place->rkey, place->va, f->text.payload_bytes);
-
-	uint32_t ip_bytes = uroce_frame_ip_bytes(f->data);
 
 	if (f->text.payload_bytes > 0 && (!at || memcmp(at, payload, f->text.payload_bytes) != 0))
 		return false;
@@ -316,7 +316,7 @@ static void replay_responder(struct replay *r, int *err)
 	struct uroce_stage_conf conf = {.type = type_of(e),
 		.qkey = qkey_of(e),
 		.addr = e->responder,
-		.peer = e->requester,
+		.peer_addr = e->requester,
 		.qpn = e->responder_qpn == UROCE_QPN_MULTICAST ? SOME_QPN : e->responder_qpn,
 		.peer_qpn = e->requester_qpn,
 		.rq_psn = e->psn_first,
@@ -643,7 +643,7 @@ static void replay_requester(struct replay *r, int *err)
 	struct uroce_stage_conf conf = {.type = type_of(e),
 		.qkey = qkey_of(e),
 		.addr = e->requester,
-		.peer = e->responder,
+		.peer_addr = e->responder,
 		.qpn = e->requester_qpn ? e->requester_qpn : SOME_QPN,
 		.peer_qpn = e->responder_qpn,
 		.rq_psn = 0,
@@ -688,6 +688,16 @@ static enum uroce_replay_verdict judge(const struct uroce_replay_result *result)
 	return verdict;
 }
 
+/* Whether a group's number goes with a group's address, and datagrams to it. */
+static bool is_multicast_right(const struct uroce_exchange *e)
+{
+	bool number = e->responder_qpn == UROCE_QPN_MULTICAST;
+	bool address = uroce_gid_is_multicast(e->responder);
+
+	return number == address && (!number || e->service == SERVICE_UD) &&
+		e->requester_qpn != UROCE_QPN_MULTICAST && !uroce_gid_is_multicast(e->requester);
+}
+
 static const char *check(const struct uroce_exchange *e, enum uroce_replay_role role)
 {
 	if (e->incomplete)
@@ -696,6 +706,8 @@ static const char *check(const struct uroce_exchange *e, enum uroce_replay_role 
 		return "nothing was answered, so there is nothing to compare";
 	if (e->responder_qpn <= 1 || e->requester_qpn == 1)
 		return "queue pairs 0 and 1 are not for users";
+	if (!is_multicast_right(e))
+		return "only datagrams go to a group, to its address and its number";
 	return NULL;
 }
 

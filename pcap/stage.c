@@ -53,7 +53,7 @@ static void init_core(struct uroce_stage *stage, const struct uroce_stage_conf *
 	uroce_qptable_init(&stage->qptable, stage->qp_slots, QPS_LOG2, 1);
 	uroce_core_init(&stage->core, &core);
 	stage->path = (struct uroce_path){
-		.src = conf->addr, .dst = conf->peer, .ttl = 64, .resolved = true};
+		.src = conf->addr, .dst = conf->peer_addr, .ttl = 64, .resolved = true};
 	memcpy(stage->path.smac, conf->mac, 6);
 	memcpy(stage->path.dmac, conf->peer_mac, 6);
 	stage->ahs[UROCE_STAGE_AH] =
@@ -99,15 +99,15 @@ static int connect_qp(struct uroce_stage *stage, const struct uroce_stage_conf *
 	return err ? err : advance(stage, UROCE_QP_RTR, &attr);
 }
 
-/* Makes the queue pair a member of the group that the capture's datagrams go to. */
+/* Group and member, where the frames are sent to a group. */
 static int join(struct uroce_stage *stage, struct uroce_gid group)
 {
-	struct uroce_cmd set = {.kind = UROCE_CMD_GROUP_SET, .group.addr = group};
-	struct uroce_cmd cmd = {.kind = UROCE_CMD_JOIN, .member = &stage->member};
+	struct uroce_cmd set = {.kind = UROCE_CMD_GROUP_SET, .group = {.addr = group}};
+	struct uroce_cmd join = {.kind = UROCE_CMD_JOIN, .member = &stage->member};
 	int err = uroce_core_ctrl(&stage->core, &set, 0);
 
 	stage->member = (struct uroce_group_member){.qp = stage->qp, .addr = group};
-	return err ? err : uroce_core_ctrl(&stage->core, &cmd, 0);
+	return err ? err : uroce_core_ctrl(&stage->core, &join, 0);
 }
 
 int uroce_stage_init(struct uroce_stage *stage, const struct uroce_stage_conf *conf)
@@ -135,9 +135,11 @@ int uroce_stage_init(struct uroce_stage *stage, const struct uroce_stage_conf *c
 	stage->qp = cmd.qp = uroce_qp_init(memory, &caps);
 	cmd.send_cq = cmd.recv_cq = stage->cq;
 	err = uroce_core_ctrl(&stage->core, &cmd, 0);
+	if (!err)
+		err = connect_qp(stage, conf);
 	if (!err && uroce_gid_is_multicast(conf->addr))
 		err = join(stage, conf->addr);
-	return err ? err : connect_qp(stage, conf);
+	return err;
 }
 
 void uroce_stage_fini(struct uroce_stage *stage)

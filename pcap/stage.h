@@ -19,8 +19,8 @@ enum {
 
 struct uroce_stage_conf {
 	enum uroce_qp_type type;
-	uint32_t qkey;		     /* of a UD queue pair */
-	struct uroce_gid addr, peer; /* addr may be a group, which the queue pair joins */
+	uint32_t qkey;			  /* of a UD queue pair */
+	struct uroce_gid addr, peer_addr; /* addr may be a multicast group that a UD one joins */
 	uint8_t mac[6], peer_mac[6];
 	uint32_t qpn, peer_qpn;
 	uint32_t rq_psn, sq_psn;
@@ -37,8 +37,8 @@ struct uroce_stage {
 	struct uroce_timer *timers[1];
 	struct uroce_core_event events[64];
 	struct uroce_path path;
-	struct uroce_ah_slot ahs[2]; /* UROCE_STAGE_AH: the peer */
 	struct uroce_group_member member;
+	struct uroce_ah_slot ahs[2]; /* UROCE_STAGE_AH: the peer */
 	struct uroce_cq *cq;
 	struct uroce_qp *qp;
 	uint64_t now_ns;

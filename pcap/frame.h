@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Where things lie in a frame without VLAN tags: Ethernet, IPv4 or IPv6, UDP, BTH. What the engine
+ * needs of this itself is in wire.h.
+ *
+ * For frames that were decoded before, or built by the engine: nothing is checked here.
+ */
+#ifndef UROCE_PCAP_FRAME_H
+#define UROCE_PCAP_FRAME_H
+
+#include "engine/gid.h"
+#include "engine/icrc.h"
+#include "engine/wire.h"
+
+static inline bool uroce_frame_is_ipv6(const uint8_t *frame)
+{
+	return uroce_frame_ip_bytes(frame) == UROCE_IPV6_BYTES;
+}
+
+/* IPv4's can be longer; then uroce_frame_ip_bytes() and what is built upon it do not hold. */
+static inline bool uroce_frame_has_options(const uint8_t *frame)
+{
+	return !uroce_frame_is_ipv6(frame) && frame[UROCE_ETH_BYTES] != 0x45;
+}
+
+/* One past the ICRC; what is behind is Ethernet's pad. */
+static inline uint32_t uroce_frame_end(const uint8_t *frame)
+{
+	const uint8_t *ip = frame + UROCE_ETH_BYTES;
+
+	if (uroce_frame_is_ipv6(frame))
+		return UROCE_ETH_BYTES + UROCE_IPV6_BYTES +
+			uroce_load_be16(ip + UROCE_IPV6_PAYLOAD_LEN);
+	return UROCE_ETH_BYTES + (uint32_t)uroce_load_be16(ip + UROCE_IPV4_TOTAL_LEN);
+}
+
+static inline struct uroce_gid uroce_frame_src(const uint8_t *frame)
+{
+	const uint8_t *ip = frame + UROCE_ETH_BYTES;
+
+	return uroce_frame_is_ipv6(frame) ? uroce_gid_load(ip + UROCE_IPV6_SRC)
+					  : uroce_gid_of_ipv4(uroce_load_be32(ip + UROCE_IPV4_SRC));
+}
+
+static inline struct uroce_gid uroce_frame_dst(const uint8_t *frame)
+{
+	const uint8_t *ip = frame + UROCE_ETH_BYTES;
+
+	return uroce_frame_is_ipv6(frame) ? uroce_gid_load(ip + UROCE_IPV6_DST)
+					  : uroce_gid_of_ipv4(uroce_load_be32(ip + UROCE_IPV4_DST));
+}
+
+/* Writes the ICRC that follows from all else, into a frame with a whole BTH and no options. */
+static inline void uroce_frame_seal(uint8_t *frame)
+{
+	uint8_t *icrc = frame + uroce_frame_end(frame) - UROCE_ICRC_BYTES;
+	const uint8_t *rest = uroce_frame_bth(frame) + UROCE_BTH_BYTES;
+
+	uroce_store_le32(icrc,
+		uroce_icrc(frame + UROCE_ETH_BYTES, uroce_frame_ip_bytes(frame),
+			(uint32_t)(icrc - rest)));
+}
+
+#endif
