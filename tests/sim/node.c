@@ -74,6 +74,16 @@ static void init_memory(struct node *node, size_t bytes)
 	MUST(uroce_mr_table_add(&node->mrs, &attr, 42 + node->number, &node->key) == 0);
 }
 
+uint32_t node_fast_slot(struct node *node)
+{
+	struct uroce_mr_attr attr = {.kind = UROCE_MR_FAST, .pd = PD, .area = &node->area};
+	uint32_t key;
+
+	node->area = (struct uroce_mr_area){node->mem, node->mem_bytes};
+	MUST(uroce_mr_table_add(&node->mrs, &attr, 4242 + node->mrs.used, &key) == 0);
+	return key;
+}
+
 static void init_qp(struct node *node, struct node_qp *qp, const struct node_qp_conf *conf)
 {
 	struct uroce_cmd cmd = {.kind = UROCE_CMD_QP_CREATE,

@@ -17,7 +17,7 @@
 #include "endpoint.h"
 
 enum {
-	NODE_MRS = 16,
+	NODE_MRS = 64,
 	NODE_EVENTS = 256,
 	NODE_TRACE = 512,
 	NODE_QKEY = 0x1234,
@@ -77,6 +77,7 @@ struct node {
 	size_t mem_bytes;
 	uint8_t *mem;
 	uint32_t key;
+	struct uroce_mr_area area; /* of fast regions: all of mem */
 };
 
 /* What most tests want: a test endpoint's defaults. */
@@ -94,6 +95,9 @@ bool node_post_send(struct node *node, uint32_t qp, const struct endpoint_wr *wr
 bool node_post_recv(struct node *node, uint32_t qp, uint64_t wr_id, size_t offset, uint32_t bytes);
 /* To the shared queue. */
 bool node_post_shared_recv(struct node *node, uint64_t wr_id, size_t offset, uint32_t bytes);
+/* The slot of a fast region over all of mem; its key, under which nothing is found yet. */
+uint32_t node_fast_slot(struct node *node);
+
 uint32_t node_poll(struct node *node, uint32_t cq, struct uroce_cqe *cqes, uint32_t n);
 
 /* The queue pair of this node that has the number; UINT32_MAX: none. */
