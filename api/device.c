@@ -73,10 +73,12 @@ static int allocate_tables(struct uroce_device *dev)
 	dev->qp_slots = uroce_allocate(qps * sizeof(*dev->qp_slots));
 	dev->workers = uroce_allocate(dev->conf.num_workers * sizeof(*dev->workers));
 	dev->ah_numbers = calloc(dev->conf.max_ahs, sizeof(*dev->ah_numbers));
+	/* First: whatever fails from here on, these are closed unless they say that they are not.
+	 */
+	for (unsigned int i = 0; dev->workers && i < dev->conf.num_workers; i++)
+		dev->workers[i].wake_fd = -1;
 	if (!dev->mr_slots || !dev->qp_slots || !dev->workers || !dev->ah_numbers)
 		return -ENOMEM;
-	for (unsigned int i = 0; i < dev->conf.num_workers; i++)
-		dev->workers[i].wake_fd = -1;
 	uroce_mr_table_init(&dev->mrs, dev->mr_slots, mrs);
 	uroce_qptable_init(&dev->qptable, dev->qp_slots, log2, (uint32_t)uroce_random64());
 	return 0;

@@ -159,6 +159,10 @@ static void no_more_queue_pairs_than_the_device_was_opened_for(void)
 	}
 	CU_ASSERT_EQUAL(err, -ENOMEM);
 	CU_ASSERT_EQUAL(made, 63);
+	/* Room that is given back can be had again. */
+	CU_ASSERT_EQUAL(uroce_qp_destroy(qps[7]), 0);
+	CU_ASSERT_EQUAL_FATAL(uroce_qp_create(pair.side[0].pd, &conf, &qps[7]), 0);
+	CU_ASSERT_EQUAL(uroce_qp_create(pair.side[0].pd, &conf, &qps[63]), -ENOMEM);
 	while (made-- > 0)
 		CU_ASSERT_EQUAL(uroce_qp_destroy(qps[made]), 0);
 	pair_fini(&pair);

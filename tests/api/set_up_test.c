@@ -60,7 +60,7 @@ struct all {
 	struct uroce_cq *cq;
 	struct uroce_srq *srq;
 	struct uroce_ah *ah;
-	struct uroce_qp *rc, *ud;
+	struct uroce_qp *rc, *uc, *ud;
 	uint8_t memory[4096];
 };
 
@@ -77,6 +77,11 @@ static int make_queue_pairs(struct all *a)
 	uroce_qp_local(a->rc, &peer);
 	peer.gid[15] = 9;
 	err = uroce_qp_connect(a->rc, &peer);
+	conf.type = UROCE_QP_UC;
+	if (!err)
+		err = uroce_qp_create(a->pd, &conf, &a->uc);
+	if (!err)
+		err = uroce_qp_connect(a->uc, &peer);
 	conf.type = UROCE_QP_UD;
 	conf.srq = NULL;
 	if (!err)
@@ -135,6 +140,8 @@ static void take_down(struct all *a)
 	allocations_left = commands_left = -1;
 	if (a->rc)
 		CU_ASSERT_EQUAL(uroce_qp_destroy(a->rc), 0);
+	if (a->uc)
+		CU_ASSERT_EQUAL(uroce_qp_destroy(a->uc), 0);
 	if (a->ud)
 		CU_ASSERT_EQUAL(uroce_qp_destroy(a->ud), 0);
 	if (a->ah)

@@ -98,6 +98,7 @@ bool node_post_send(struct node *node, uint32_t qp, const struct endpoint_wr *wr
 bool node_post_recv(struct node *node, uint32_t qp, uint64_t wr_id, size_t offset, uint32_t bytes);
 /* To the shared queue. */
 bool node_post_shared_recv(struct node *node, uint64_t wr_id, size_t offset, uint32_t bytes);
+
 uint32_t node_poll(struct node *node, uint32_t cq, struct uroce_cqe *cqes, uint32_t n);
 
 /* The queue pair of this node that has the number; UINT32_MAX: none. */
