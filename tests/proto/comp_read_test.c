@@ -266,6 +266,21 @@ static void old_form_after_retry(struct drill *d)
 	expect_state(d, UROCE_QP_RTS);
 }
 
+/* Parts that were asked for again may be answered each by itself. */
+static void parts_after_retry(struct drill *d)
+{
+	post_read(d, 100, 1000, 0);
+	pass(d, TIMEOUT_NS);
+	expect(d, "RDMA_READ_REQUEST psn +0 ack va 0x1000 rkey 0x00000abc dma_len 1000");
+	inject(d,
+		"RDMA_READ_RESPONSE_FIRST psn +0 ACK len 256; "
+		"RDMA_READ_RESPONSE_FIRST psn +1 ACK len 256 at 256; "
+		"RDMA_READ_RESPONSE_MIDDLE psn +2 len 256 at 512; "
+		"RDMA_READ_RESPONSE_ONLY psn +3 ACK len 232 at 768");
+	expect_cqe(d, "read 100 SUCCESS len 1000");
+	expect_memory(d, 0x2000, 1000, 1, 0);
+}
+
 static void only_after_retry(struct drill *d)
 {
 	post_read(d, 100, 300, 0);
@@ -520,6 +535,7 @@ int main(void)
 		{"after a timeout only the rest of a READ is asked for", timeout_within},
 		{"after a retry the old answer may go on", old_form_after_retry},
 		{"after a retry the rest may be an ONLY", only_after_retry},
+		{"after a retry parts may be answered by themselves", parts_after_retry},
 		{"answers that come twice are placed once", answers_twice},
 		{"the freedom of form ends with the retry", retried_forms_end_with_the_retry},
 		{"a READ longer than the window is asked for in pieces", pieces},

@@ -480,6 +480,8 @@ static void stalled_host(struct drill *d)
 static void busy_host(struct drill *d)
 {
 	post_writes(d, 1);
+	/* They are counted from when it was last idle. */
+	uroce_core_rx_empty(&d->ep.core, d->now_ns);
 	d->now_ns += DRILL_S;
 	/* Bursts of nothing are none. */
 	for (uint32_t i = 0; i < 8; i++)

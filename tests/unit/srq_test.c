@@ -111,8 +111,28 @@ static void the_limit_fires_once_when_undercut(void)
 	CU_ASSERT_FALSE(limit);
 	CU_ASSERT_TRUE(uroce_srq_pop(srq, &room.wqe, &limit));
 	CU_ASSERT_TRUE(limit);
+	/* Not again, however few are left. */
+	for (int i = 0; i < 6; i++) {
+		CU_ASSERT_TRUE(uroce_srq_pop(srq, &room.wqe, &limit));
+		CU_ASSERT_FALSE(limit);
+	}
+	free(srq);
+}
+
+/* The least that can be asked for: said with the last one. */
+static void a_limit_of_one_fires_when_none_is_left(void)
+{
+	struct uroce_srq *srq = make(8);
+	struct room room;
+	bool limit;
+
+	post(srq, 1);
+	post(srq, 2);
+	uroce_srq_arm(srq, 1);
 	CU_ASSERT_TRUE(uroce_srq_pop(srq, &room.wqe, &limit));
 	CU_ASSERT_FALSE(limit);
+	CU_ASSERT_TRUE(uroce_srq_pop(srq, &room.wqe, &limit));
+	CU_ASSERT_TRUE(limit);
 	free(srq);
 }
 
@@ -140,6 +160,7 @@ int main(void)
 			receives_come_out_in_order_round_after_round},
 		{"indices may wrap", indices_may_wrap},
 		{"the limit fires once when undercut", the_limit_fires_once_when_undercut},
+		{"a limit of one fires when none is left", a_limit_of_one_fires_when_none_is_left},
 		{"scribbled indices make it look full or empty",
 			scribbled_indices_make_it_full_or_empty},
 	};
