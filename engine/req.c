@@ -146,20 +146,26 @@ bool uroce_req_is_rewound(const struct uroce_qp *qp)
 		uroce_psn_add(state->psn_first, req->at_pkt) == req->psn_una;
 }
 
+/* What could not be sent there is not to be sent any more; what still is will be met again. */
+static void move_cursor(struct uroce_req *req, uint32_t at, uint32_t at_pkt)
+{
+	req->at = at;
+	req->at_pkt = at_pkt;
+	req->failed = false;
+}
+
 void uroce_req_catch_up(struct uroce_qp *qp)
 {
 	struct uroce_req *req = &qp->req;
 	uint32_t answered;
 
-	if ((int32_t)(req->head - req->at) > 0) {
-		req->at = req->head;
-		req->at_pkt = 0;
-	}
+	if ((int32_t)(req->head - req->at) > 0)
+		move_cursor(req, req->head, 0);
 	if (req->at != req->head || req->at == req->tail)
 		return;
 	answered = (req->psn_una - uroce_qp_send_state(qp, req->at)->psn_first) & UROCE_PSN_MASK;
 	if (uroce_qp_send_state(qp, req->at)->pkts > 0 && req->at_pkt < answered)
-		req->at_pkt = answered;
+		move_cursor(req, req->at, answered);
 }
 
 void uroce_req_rewind(struct uroce_core *core, struct uroce_qp *qp, uint64_t now_ns)
@@ -169,13 +175,10 @@ void uroce_req_rewind(struct uroce_core *core, struct uroce_qp *qp, uint64_t now
 	uroce_trace_push(&core->trace, now_ns, UROCE_TRACE_REWIND, qp->qpn, req->psn_una, 0, 0);
 	qp->comp.reasked = true;
 	qp->comp.reasked_psn = req->psn_high;
-	req->at = req->head;
-	req->at_pkt = 0;
+	move_cursor(req, req->head, 0);
 	req->reads_out = 0;
 	req->unasked_pkts = 0;
 	req->waiting = false;
-	/* What cannot be sent is met again when the cursor comes back to it. */
-	req->failed = false;
 	uroce_req_catch_up(qp);
 	uroce_core_wake_requests(core, qp);
 }

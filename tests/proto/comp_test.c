@@ -546,6 +546,48 @@ static void partial_loss_before_a_local_error(struct drill *d)
 	expect_ended(d);
 }
 
+/* A SEND and, from a region of its own, another; both were sent, and the region is gone. */
+static void send_two_and_lose_the_region(struct drill *d, uint32_t bytes)
+{
+	uint32_t key = endpoint_register(&d->ep, 0x4000, bytes, 0);
+	char line[DRILL_TEXT_BYTES];
+
+	post(d, "SEND 100 len 64");
+	post(d, "SEND 101 len %u at 0x4000 lkey 0x%x", bytes, key);
+	while (drill_next_line(d, line, sizeof(line)))
+		;
+	pass(d, TIMEOUT_NS);
+	expect_number(d, uroce_mr_table_remove(&d->ep.mrs, key), 0);
+	/* The first is sent again, the second cannot be. */
+	expect(d, "SEND_ONLY psn +0 ack len 64; nothing");
+}
+
+/* What was sent whole once may still be acknowledged, and is then no failure. */
+static void acknowledged_after_a_local_error(struct drill *d)
+{
+	send_two_and_lose_the_region(d, 64);
+	inject(d, "ACKNOWLEDGE psn +1 ACK");
+	expect_cqe(d, "send 100 SUCCESS len 64; send 101 SUCCESS len 64");
+	expect_no_cqe(d);
+	/* Nor does it become the failure of what comes next. */
+	post(d, "SEND 102 len 8");
+	expect(d, "SEND_ONLY psn +2 ack len 8");
+	inject(d, "ACKNOWLEDGE psn +2 ACK");
+	expect_cqe(d, "send 102 SUCCESS len 8");
+	expect_state(d, UROCE_QP_RTS);
+}
+
+/* In part, the same: the error is met again where the rest begins. */
+static void acknowledged_in_part_after_a_local_error(struct drill *d)
+{
+	send_two_and_lose_the_region(d, 600);
+	inject(d, "ACKNOWLEDGE psn +2 ACK");
+	expect_cqe(d, "send 100 SUCCESS len 64");
+	expect_nothing(d);
+	expect_cqe(d, "send 101 LOC_PROT_ERR why 0x1");
+	expect_ended(d);
+}
+
 static void opcode_for_nobody(struct drill *d)
 {
 	post(d, "WRITE 100 len 64");
@@ -633,6 +675,10 @@ int main(void)
 		{"a local error waits for the work before it", local_error_waits_for_its_turn},
 		{"what is lost before a local error is sent again", loss_before_a_local_error},
 		{"a local error never hits the work before it", partial_loss_before_a_local_error},
+		{"what is acknowledged after a local error is no failure",
+			acknowledged_after_a_local_error},
+		{"what is acknowledged in part after a local error fails with the rest",
+			acknowledged_in_part_after_a_local_error},
 		{"after the end nothing is sent or received", opcode_for_nobody},
 		{"a NAK behind completions that overflow their queue ends nothing again",
 			nak_behind_an_overflow},
