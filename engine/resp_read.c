@@ -63,15 +63,17 @@ static void accept(struct uroce_core *core, struct uroce_qp *qp, struct uroce_re
 	struct uroce_resp *resp = &qp->resp;
 	uint32_t index = resp->replay_next++;
 
-	if (resp->replay_count == qp->attr.max_dest_rd_atomic)
+	if (resp->replay_count == qp->attr.max_dest_rd_atomic) {
 		/* Owed only to a repeat, if at all: a first answer would have been refused room. */
 		replay_at(qp, index - resp->replay_count)->owed = false;
-	else
+		/* Before the place, which may be the new one's too, is filled again. */
+		skip_answered(qp);
+	} else {
 		resp->replay_count++;
+	}
 	replay.first_time = true;
 	*replay_at(qp, index) = replay;
 	owe(core, qp, index, 0, replay.bytes);
-	skip_answered(qp);
 	resp->reads_owed++;
 	resp->epsn = uroce_psn_add(resp->epsn, replay.pkts);
 	resp->msn = uroce_psn_add(resp->msn, 1);

@@ -245,6 +245,34 @@ static void repeat_of_one_that_new_ones_push_out(struct drill *d)
 	expect_nothing(d);
 }
 
+/* However the limit divides the ring: what is owed leaves in the order of PSNs. */
+static void repeats_leave_in_order(struct drill *d)
+{
+	static const uint8_t limits[] = {1, 2, 3, 4, 5, 8, 16};
+
+	for (size_t k = 0; k < sizeof(limits); k++) {
+		struct endpoint_conf conf = drill_conf(d);
+		uint32_t limit = limits[k];
+
+		conf.attr.max_dest_rd_atomic = limits[k];
+		drill_restart(d, &conf);
+		for (uint32_t i = 0; i < limit; i++) {
+			inject(d, "RDMA_READ_REQUEST psn +%u va 0x1000 dma 8", i);
+			expect(d, "RDMA_READ_RESPONSE_ONLY psn +%u ACK msn %u len 8", i, i + 1);
+		}
+		/* All once more, and one that pushes out the oldest, at once. */
+		for (uint32_t i = 0; i <= limit; i++)
+			inject(d, "RDMA_READ_REQUEST psn +%u va 0x1000 dma 8", i);
+		for (uint32_t i = 1; i <= limit; i++) {
+			char line[DRILL_TEXT_BYTES];
+
+			expect_number(d, drill_next_line(d, line, sizeof(line)), true);
+			expect_number(d, (d->packet.psn - d->rq_psn) & 0xffffff, i);
+		}
+		expect_nothing(d);
+	}
+}
+
 /* ---- refusals ---- */
 
 static void refused(struct drill *d, const char *line, bool access)
@@ -416,6 +444,7 @@ int main(void)
 		{"READs before the agreed number are forgotten", forgotten},
 		{"a repeat that new READs push out is not answered",
 			repeat_of_one_that_new_ones_push_out},
+		{"repeats leave in order, whatever the limit", repeats_leave_in_order},
 		{"a READ with a bad key, range or right is refused", bad_keys_and_ranges},
 		{"an invalid READ is refused", invalid},
 		{"a region that vanishes within an answer ends it", region_vanishes},
