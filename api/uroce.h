@@ -298,8 +298,9 @@ int uroce_cq_create_on(struct uroce_channel *channel, uint32_t capacity, struct 
 
 /*
  * Asks for one event (see uroce_channel) at the next completion; solicited_only: at the next
- * solicited or failed one. Returns 1, and asks for nothing, when there are completions already:
- * poll again. For the thread that polls.
+ * solicited or failed one; an event that was asked for any completion stays so. Returns 1, and
+ * asks for nothing, when there are completions already: poll again. The worker may have been
+ * quicker: then one event comes all the same. For the thread that polls.
  */
 int uroce_cq_arm_event(struct uroce_cq *cq, bool solicited_only);
 

@@ -126,7 +126,13 @@ static bool is_empty(struct uroce_cq *cq)
 
 bool uroce_cq_arm(struct uroce_cq *cq, bool solicited_only)
 {
-	atomic_store(&cq->armed, solicited_only ? UROCE_CQ_ARMED_SOLICITED : UROCE_CQ_ARMED_ANY);
+	uint32_t not_armed = UROCE_CQ_NOT_ARMED;
+
+	/* Who waits for any completion is not made to wait for a solicited one. */
+	if (solicited_only)
+		atomic_compare_exchange_strong(&cq->armed, &not_armed, UROCE_CQ_ARMED_SOLICITED);
+	else
+		atomic_store(&cq->armed, UROCE_CQ_ARMED_ANY);
 	if (is_empty(cq))
 		return false;
 	/* If the worker was quicker the arm is spent, and its event comes all the same. */

@@ -46,7 +46,19 @@ void uroce_srq_init(struct uroce_srq *srq, uint32_t max_wr, uint32_t max_sge)
 		atomic_store_explicit(&cell_at(srq, i)->sequence, i, memory_order_relaxed);
 }
 
-/* Takes the next place of one side: the cell whose sequence is `ahead` of its index, or NULL. */
+/* Whether no receive more may be at index `at`. The head only grows: it may be too much. */
+static bool is_beyond(struct uroce_srq *srq, uint32_t at)
+{
+	uint32_t head = atomic_load_explicit(&srq->head, memory_order_acquire);
+
+	return (int32_t)(at - head) >= (int32_t)srq->capacity;
+}
+
+/*
+ * Takes the next place of one side: the cell whose sequence is `ahead` of its index; NULL: there is
+ * none, or it would be one more than the queue holds. An index that another has taken meanwhile
+ * cannot be taken, so what was decided for it holds.
+ */
 static struct uroce_srq_cell *take_place(
 	struct uroce_srq *srq, _Atomic uint32_t *side, uint32_t ahead, uint32_t *index)
 {
@@ -56,7 +68,7 @@ static struct uroce_srq_cell *take_place(
 		struct uroce_srq_cell *cell = cell_at(srq, at);
 		uint32_t sequence = atomic_load_explicit(&cell->sequence, memory_order_acquire);
 
-		if (sequence != at + ahead) {
+		if (sequence != at + ahead || (side == &srq->tail && is_beyond(srq, at))) {
 			uint32_t again = atomic_load_explicit(side, memory_order_relaxed);
 
 			if (again == at)
@@ -87,9 +99,6 @@ bool uroce_srq_post(
 	struct uroce_srq_cell *cell;
 	uint32_t index;
 
-	/* About, when several threads post at once: cells are the hard limit. */
-	if (uroce_srq_count(srq) >= srq->capacity)
-		return false;
 	cell = take_place(srq, &srq->tail, 0, &index);
 	if (!cell)
 		return false;

@@ -92,10 +92,54 @@ static void every_receive_is_taken_once(void)
 	free(srq);
 }
 
+enum {
+	HELD = 33, /* no power of two: the ring has more room than the queue */
+	ROUNDS = 2000
+};
+
+static _Atomic uint32_t ready;
+
+static void *fill(void *arg)
+{
+	const struct uroce_seg seg = {0};
+	uint32_t *accepted = arg;
+
+	/* At the same time, and all the way to the last place. */
+	atomic_fetch_add(&ready, 1);
+	while (atomic_load(&ready) < PRODUCERS)
+		sched_yield();
+	while (uroce_srq_post(srq, 1, &seg, 1))
+		(*accepted)++;
+	return NULL;
+}
+
+static void no_more_than_it_holds_from_any_number_of_threads(void)
+{
+	srq = aligned_alloc(64, (uroce_srq_bytes(HELD, 1) + 63) / 64 * 64);
+	CU_ASSERT_PTR_NOT_NULL_FATAL(srq);
+	for (int round = 0; round < ROUNDS; round++) {
+		uint32_t accepted[PRODUCERS] = {0}, sum = 0;
+		pthread_t threads[PRODUCERS];
+
+		uroce_srq_init(srq, HELD, 1);
+		atomic_store(&ready, 0);
+		for (int i = 0; i < PRODUCERS; i++)
+			pthread_create(&threads[i], NULL, fill, &accepted[i]);
+		for (int i = 0; i < PRODUCERS; i++) {
+			pthread_join(threads[i], NULL);
+			sum += accepted[i];
+		}
+		CU_ASSERT_EQUAL(sum, HELD);
+	}
+	free(srq);
+}
+
 int main(void)
 {
 	static const struct unit_case cases[] = {
 		{"every receive is taken once, whole and in order", every_receive_is_taken_once},
+		{"no more than it holds, from any number of threads",
+			no_more_than_it_holds_from_any_number_of_threads},
 	};
 
 	return run_suite("srq_threads", cases, sizeof(cases) / sizeof(cases[0]));

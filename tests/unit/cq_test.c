@@ -311,6 +311,12 @@ static void an_arm_for_any_completion_replaces_a_solicited_one(void)
 	CU_ASSERT_FALSE(uroce_cq_arm(cq, false));
 	CU_ASSERT_TRUE(fires(1));
 	stop();
+	/* And stays: who was promised any is not made to wait. */
+	start(8, 1);
+	CU_ASSERT_FALSE(uroce_cq_arm(cq, false));
+	CU_ASSERT_FALSE(uroce_cq_arm(cq, true));
+	CU_ASSERT_TRUE(fires(1));
+	stop();
 }
 
 static void polling_a_completion_frees_the_slots_behind_it(void)
