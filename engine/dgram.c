@@ -121,8 +121,10 @@ enum uroce_drop uroce_dgram_rx(
 	if (qp->recv->num_segs > qp->caps.max_recv_sge)
 		return uroce_qp_bad_recv(
 			core, qp, UROCE_STATUS_LOC_QP_OP_ERR, UROCE_MR_RANGE, pkt->psn, now_ns);
-	if (qp->recv->bytes < UROCE_GRH_BYTES + pkt->payload_bytes)
+	if (qp->recv->bytes < UROCE_GRH_BYTES + pkt->payload_bytes) {
+		uroce_qp_return_recv(qp);
 		return UROCE_DROP_RECV_TOO_SHORT;
+	}
 	verdict = place(core, qp, pkt);
 	if (verdict != UROCE_MR_OK)
 		return uroce_qp_bad_recv(

@@ -254,6 +254,15 @@ bool uroce_qp_take_recv(struct uroce_core *core, struct uroce_qp *qp)
 	return true;
 }
 
+void uroce_qp_return_recv(struct uroce_qp *qp)
+{
+	const struct uroce_recv_wqe *recv = qp->recv;
+
+	if (qp->srq && qp->resp.has_recv && recv->num_segs <= qp->srq->max_sge &&
+		uroce_srq_post(qp->srq, recv->wr_id, uroce_recv_wqe_segs(qp->recv), recv->num_segs))
+		qp->resp.has_recv = false;
+}
+
 void uroce_qp_complete_recv(
 	struct uroce_core *core, struct uroce_qp *qp, const struct uroce_cqe *result)
 {

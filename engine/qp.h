@@ -255,6 +255,12 @@ void uroce_qp_notify(
  */
 bool uroce_qp_take_recv(struct uroce_core *core, struct uroce_qp *qp);
 
+/*
+ * A receive of a shared queue that is not used here goes back, behind the others. Its place may be
+ * taken meanwhile: then it stays in qp->recv. Nothing if there is none, or none of a shared queue.
+ */
+void uroce_qp_return_recv(struct uroce_qp *qp);
+
 /* Completes qp->recv; result holds all but wr_id, qpn and the slot to free. */
 void uroce_qp_complete_recv(
 	struct uroce_core *core, struct uroce_qp *qp, const struct uroce_cqe *result);

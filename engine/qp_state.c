@@ -231,6 +231,7 @@ static void enter_reset(struct uroce_core *core, struct uroce_qp *qp)
 	qp->ack_timeout_ns = 0;
 	qp->comm_established = false;
 	qp->drained = false;
+	uroce_qp_return_recv(qp);
 	qp->resp.has_recv = false;
 	uroce_req_reset(qp);
 	uroce_comp_reset(qp);

@@ -302,6 +302,40 @@ static void a_member_gets_the_groups_datagrams(struct drill *d)
 	inject_dropped(d, UROCE_DROP_NOT_OUR_MAC, "UD_SEND_ONLY psn +0 len 8 " GROUP_MAC);
 }
 
+/* One that it cannot use is no queue pair's: others find it, and it outlives them. */
+static void what_is_too_short_goes_back_to_the_shared_queue(struct drill *d)
+{
+	struct endpoint_conf conf = drill_conf(d);
+
+	conf.caps.type = UROCE_QP_UD;
+	conf.qkey = QKEY;
+	conf.srq_wr = 4;
+	drill_restart(d, &conf);
+	post_recv(d, 200, 0x1000, 60);
+	inject_dropped(d, UROCE_DROP_RECV_TOO_SHORT, "UD_SEND_ONLY psn +0 len 21");
+	expect_number(d, uroce_srq_count(d->ep.srq), 1);
+	/* Behind what was posted since. */
+	post_recv(d, 201, 0x1000, 100);
+	inject_dropped(d, UROCE_DROP_RECV_TOO_SHORT, "UD_SEND_ONLY psn +0 len 21");
+	inject(d, "UD_SEND_ONLY psn +0 len 21");
+	expect_cqe(d, "recv 201 SUCCESS len 61 grh src 0x22");
+	inject(d, "UD_SEND_ONLY psn +0 len 20");
+	expect_cqe(d, "recv 200 SUCCESS len 60 grh src 0x22");
+	/* Without room, as somebody was quicker, it waits here for the next. */
+	for (uint32_t i = 0; i < 4; i++)
+		post_recv(d, 202 + i, 0x1000, 60);
+	expect_number(d, uroce_qp_take_recv(&d->ep.core, d->ep.qp), true);
+	post_recv(d, 206, 0x1000, 60);
+	inject_dropped(d, UROCE_DROP_RECV_TOO_SHORT, "UD_SEND_ONLY psn +0 len 21");
+	expect_number(d, uroce_srq_count(d->ep.srq), 4);
+	inject(d, "UD_SEND_ONLY psn +0 len 20");
+	expect_cqe(d, "recv 202 SUCCESS len 60 grh src 0x22");
+	/* What it holds when it goes is for the others. */
+	expect_number(d, uroce_qp_take_recv(&d->ep.core, d->ep.qp), true);
+	drill_to_state(d, UROCE_QP_RESET);
+	expect_number(d, uroce_srq_count(d->ep.srq), 4);
+}
+
 /* A second queue pair of the endpoint's core, open for datagrams with another Q_Key. */
 static struct uroce_qp *open_second(struct drill *d)
 {
@@ -500,6 +534,8 @@ int main(void)
 		{"anybody may send who has the Q_Key", anybody_may_send},
 		{"a receive that is too short waits for a shorter datagram",
 			a_short_receive_waits_for_a_shorter_datagram},
+		{"what is too short goes back to the shared queue",
+			what_is_too_short_goes_back_to_the_shared_queue},
 		{"a receive with too many segments ends the queue pair",
 			too_many_segments_end_the_queue_pair},
 		{"INIT receives nothing, RTR does", in_init_nothing_is_received},
