@@ -83,14 +83,14 @@ static void err_leaves_the_others_posted(struct drill *d)
 	expect_number(d, uroce_srq_count(d->ep.srq), 1);
 }
 
-static void a_receive_in_hand_is_lost_with_reset(struct drill *d)
+static void a_receive_in_hand_goes_back_with_reset(struct drill *d)
 {
 	start(d, 4);
 	post_recv(d, 200, 0x1000, 512);
 	inject(d, "SEND_FIRST psn +0 len 256");
 	drill_to_state(d, UROCE_QP_RESET);
 	expect_no_cqe(d);
-	expect_number(d, uroce_srq_count(d->ep.srq), 0);
+	expect_number(d, uroce_srq_count(d->ep.srq), 1);
 }
 
 /* An application that writes where it must not. */
@@ -125,7 +125,7 @@ int main(void)
 		{"the limit is reported once for each arming", the_limit_is_reported_once},
 		{"a WRITE with immediate takes one", writes_with_immediate_take_one},
 		{"ERR ends the receive in use and leaves the others", err_leaves_the_others_posted},
-		{"RESET forgets the receive in use", a_receive_in_hand_is_lost_with_reset},
+		{"RESET gives the receive in use back", a_receive_in_hand_goes_back_with_reset},
 		{"scribbled cells do no harm", scribbled_cells},
 	};
 
