@@ -295,6 +295,13 @@ void uroce_device_query(const struct uroce_device *dev, struct uroce_device_attr
 	attr->max_ahs = dev->conf.max_ahs;
 	attr->max_groups = UROCE_LOCAL_GROUPS_MAX;
 	attr->rx_interrupts = dev->has_port && dev->port.rx_interrupts;
+	attr->icrc_mode = dev->conf.icrc_mode;
+	attr->promiscuous = dev->conf.promiscuous;
+	attr->host_owns_port = dev->conf.host_owns_port;
+	attr->rx_descs = dev->conf.rx_descs;
+	attr->tx_descs = dev->conf.tx_descs;
+	attr->num_mbufs = dev->conf.num_mbufs;
+	attr->idle_sleep_us = dev->conf.idle_sleep_us;
 }
 
 int uroce_device_gid(const struct uroce_device *dev, unsigned int i, uint8_t gid[16])

@@ -23,6 +23,8 @@ int uroce_worker_launch(struct uroce_worker *worker, unsigned int lcore_id)
 {
 	int err;
 
+	if (worker->dev->conf.host_owns_port)
+		return -EINVAL;
 	if (worker->launched || atomic_load(&worker->holder) != 0)
 		return -EBUSY;
 	atomic_store(&worker->stop, false);

@@ -110,11 +110,18 @@ struct uroce_device_attr {
 	uint16_t active_mtu_bytes; /* largest path MTU of this port */
 	uint16_t linux_mtu_bytes;  /* what Linux's soft-RoCE would take on it, for comparison */
 	uint16_t num_workers;
-	uint32_t max_qps;
+	uint32_t max_qps; /* of each worker */
 	uint32_t max_mrs;
 	uint32_t max_send_wr, max_recv_wr, max_sge, max_inline_bytes, max_rd_atomic;
 	uint32_t max_srq_wr, max_cqes, max_ahs, max_groups;
 	bool rx_interrupts; /* a sleeping worker is woken by the port, not by its timer alone */
+	/* As the device was opened with, or by default. */
+	enum uroce_icrc_mode icrc_mode;
+	bool promiscuous;
+	bool host_owns_port;
+	uint16_t rx_descs, tx_descs;
+	uint32_t num_mbufs;
+	uint32_t idle_sleep_us;
 };
 
 /* Cannot fail. */
@@ -137,7 +144,7 @@ struct uroce_worker *uroce_device_worker(struct uroce_device *dev, unsigned int 
  * One turn of a worker: receives, runs timers, transmits, carries out control calls. Call it in a
  * loop from one thread, which then owns the worker until uroce_worker_offline. Returns the
  * number of frames moved: 0 for a while means idle. Returns 0 at once while another thread owns
- * the worker.
+ * the worker. If the host owns the port, it carries out control calls and nothing else.
  */
 unsigned int uroce_worker_poll(struct uroce_worker *worker);
 
@@ -152,7 +159,8 @@ uint64_t uroce_worker_backoff(struct uroce_worker *worker, unsigned int moved);
 
 /*
  * Polls the worker on a DPDK lcore of its own until uroce_worker_stop or uroce_device_close.
- * -EINVAL: no such worker lcore; -EBUSY: the lcore or the worker has a job already.
+ * -EINVAL: no such worker lcore, or the host owns the port; -EBUSY: the lcore or the worker has a
+ * job already.
  */
 int uroce_worker_launch(struct uroce_worker *worker, unsigned int lcore_id);
 /* Ends uroce_worker_launch; waits for the turn to end. Nothing if it is not launched. */

@@ -249,7 +249,10 @@ unsigned int uroce_worker_poll(struct uroce_worker *worker)
 	if (!hold(worker))
 		return 0;
 	now_ns = uroce_clock_ns();
-	moved = worker->ops->turn(worker->link, &worker->core, now_ns);
+	/* The frames of a port that is the host's are the host's: see uroce_worker_rx. */
+	moved = worker->dev->conf.host_owns_port
+		? 0
+		: worker->ops->turn(worker->link, &worker->core, now_ns);
 	finish_turn(worker, now_ns);
 	return moved;
 }

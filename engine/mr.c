@@ -131,7 +131,8 @@ static bool rights_fit(uint32_t access)
 
 static int check_attr(const struct uroce_mr_attr *attr)
 {
-	if (wraps(attr->addr, attr->bytes) || !rights_fit(attr->access))
+	if (wraps(attr->addr, attr->bytes) || wraps((uintptr_t)attr->ptr, attr->bytes) ||
+		!rights_fit(attr->access))
 		return -EINVAL;
 	return attr->key != 0 && attr->key >> 8 == 0 ? -EINVAL : 0;
 }

@@ -447,6 +447,10 @@ uint32_t uroce_req_build(
 	if (state->status != UROCE_STATUS_SUCCESS)
 		return uroce_req_fail(
 			core, qp, UROCE_CAUSE_MALFORMED_WQE, UROCE_STATUS_LOC_QP_OP_ERR, 0, now_ns);
+	/* The peer takes none at all: it would wait for ever. */
+	if (kind->answered && qp->attr.max_rd_atomic == 0)
+		return uroce_req_fail(
+			core, qp, UROCE_CAUSE_MALFORMED_WQE, UROCE_STATUS_LOC_QP_OP_ERR, 0, now_ns);
 	/* Local ones have to wait here; SQD ends what was started, and starts nothing. */
 	if (kind->local || (state->pkts == 0 && qp->state == UROCE_QP_SQD))
 		return 0;

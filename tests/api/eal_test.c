@@ -497,8 +497,12 @@ static void a_host_hands_in_its_bursts_and_gets_the_rest_back_in_order(void)
 	connect_qps(sides[0].qp, sides[1].qp);
 	for (int i = 0; i < MEM_BYTES; i++)
 		sides[0].mem[i] = (uint8_t)(i * 11);
+	CU_ASSERT_EQUAL(uroce_worker_launch(uroce_device_worker(sides[0].dev, 0), 1), -EINVAL);
 	post_write(&sides[0], &sides[1], MEM_BYTES);
 	for (int i = 0; n == 0 && i < TURNS; i++) {
+		/* Neither takes the host's frames nor sends past it. */
+		for (int k = 0; k < 2; k++)
+			CU_ASSERT_EQUAL(uroce_worker_poll(uroce_device_worker(sides[k].dev, 0)), 0);
 		carry(&sides[0], &sides[1], true, &wrong);
 		carry(&sides[1], &sides[0], true, &wrong);
 		n = uroce_cq_poll(sides[0].cq, &wc, 1);

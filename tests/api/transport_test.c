@@ -533,6 +533,27 @@ static void a_queue_pair_tells_what_it_was_made_with(void)
 	CU_ASSERT_EQUAL(attr.max_ahs, 1024);
 	CU_ASSERT_EQUAL(attr.max_groups, 32);
 	CU_ASSERT_FALSE(attr.rx_interrupts);
+	CU_ASSERT_EQUAL(attr.idle_sleep_us, 0);
+	CU_ASSERT_EQUAL(attr.icrc_mode, UROCE_ICRC_VERIFY);
+	CU_ASSERT_EQUAL(attr.num_mbufs, 8192);
+	CU_ASSERT_EQUAL(attr.rx_descs + attr.tx_descs, 2048);
+	CU_ASSERT_FALSE(attr.promiscuous || attr.host_owns_port);
+	pair_fini(&pair);
+	pair_init_on(&pair,
+		&(struct uroce_device_conf){.promiscuous = true,
+			.icrc_mode = UROCE_ICRC_OFF,
+			.idle_sleep_us = 5,
+			.num_mbufs = 1000,
+			.rx_descs = 64,
+			.tx_descs = 32},
+		&conf);
+	uroce_device_query(pair.side[0].dev, &attr);
+	CU_ASSERT_EQUAL(attr.idle_sleep_us, 5);
+	CU_ASSERT_EQUAL(attr.icrc_mode, UROCE_ICRC_OFF);
+	CU_ASSERT_EQUAL(attr.num_mbufs, 1000);
+	CU_ASSERT_EQUAL(attr.rx_descs, 64);
+	CU_ASSERT_EQUAL(attr.tx_descs, 32);
+	CU_ASSERT_TRUE(attr.promiscuous);
 	pair_fini(&pair);
 }
 

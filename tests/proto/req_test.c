@@ -348,6 +348,29 @@ static void reads_outstanding(struct drill *d)
 	}
 }
 
+static void none_outstanding_allowed(struct drill *d)
+{
+	static const struct {
+		const char *line, *cqe;
+	} rows[] = {{"READ 101 len 8 at 0x2000", "read 101 LOC_QP_OP_ERR"},
+		{"FADD 101 len 8 at 0x2000", "fadd 101 LOC_QP_OP_ERR"}};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct endpoint_conf conf = drill_conf(d);
+
+		conf.attr.max_rd_atomic = 0;
+		drill_restart(d, &conf);
+		post(d, "SEND 100 len 8");
+		post(d, "%s", rows[i].line);
+		expect(d, "SEND_ONLY psn +0 ack len 8; nothing");
+		expect_no_cqe(d);
+		inject(d, "ACKNOWLEDGE psn +0 ACK");
+		expect_cqe(d, "send 100 SUCCESS len 8");
+		expect_cqe(d, rows[i].cqe);
+		expect_ended(d);
+	}
+}
+
 static void sqd_holds(struct drill *d)
 {
 	const struct uroce_qp_attr sqd = {.state = UROCE_QP_SQD};
@@ -467,6 +490,8 @@ int main(void)
 		{"a fenced SEND sends what the READ brought", fence_sends_what_was_read},
 		{"a fence holds after a retry too", fence_after_a_retry},
 		{"no more READs and atomics are outstanding than allowed", reads_outstanding},
+		{"a READ or atomic where none may be outstanding is an error, not a wait",
+			none_outstanding_allowed},
 		{"SQD finishes what was begun and holds the rest", sqd_holds},
 		{"in SQD what is lost is sent again", sqd_retransmits},
 		{"no more than 2^23 PSNs are outstanding", two_to_the_23},

@@ -115,6 +115,19 @@ static void lengths_that_wrap_around_are_outside(void)
 		}
 }
 
+static void memory_may_not_wrap_either(void)
+{
+	struct uroce_mr_attr attr = region(0, 4096);
+	uint32_t key;
+
+	/* Wherever its addresses count from. */
+	start();
+	attr.ptr = (uint8_t *)(UINTPTR_MAX - 15);
+	CU_ASSERT_EQUAL(uroce_mr_table_add(&table, &attr, 1, &key), -EINVAL);
+	attr.bytes = 16;
+	CU_ASSERT_EQUAL(uroce_mr_table_add(&table, &attr, 1, &key), 0);
+}
+
 static void a_region_may_end_at_the_end_of_the_address_space_but_not_wrap(void)
 {
 	struct uroce_mr_attr attr;
@@ -129,6 +142,7 @@ static void a_region_may_end_at_the_end_of_the_address_space_but_not_wrap(void)
 	attr = region(UINT64_MAX - 15, 17);
 	CU_ASSERT_EQUAL(add(&attr, &key), -EINVAL);
 	attr = region(1, UINT64_MAX);
+	attr.ptr = (uint8_t *)1;
 	CU_ASSERT_EQUAL(add(&attr, &key), 0);
 	attr = region(2, UINT64_MAX);
 	CU_ASSERT_EQUAL(add(&attr, &key), -EINVAL);
@@ -484,6 +498,7 @@ int main(void)
 		{"A range is inside or refused, to the byte",
 			a_range_is_inside_or_refused_to_the_byte},
 		{"Lengths that wrap around are outside", lengths_that_wrap_around_are_outside},
+		{"Memory may not wrap either", memory_may_not_wrap_either},
 		{"A region may end at the end of the address space but not wrap",
 			a_region_may_end_at_the_end_of_the_address_space_but_not_wrap},
 		{"An empty region has no bytes", an_empty_region_has_no_bytes},
