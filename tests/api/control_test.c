@@ -192,6 +192,9 @@ static void a_queue_pair_costs_what_is_published(void)
 		.max_send_wr = 1, .max_recv_wr = 1, .max_dest_rd_atomic = 1, .window_pkts = 1};
 	const struct uroce_qp_conf large = {.max_send_wr = 1024, .max_inline_bytes = 256};
 	const struct uroce_qp_conf bad = {.max_send_sge = 99};
+	const struct uroce_qp_conf sends_16 = {.max_send_wr = 16, .max_send_sge = 1},
+				   sends_17 = {.max_send_wr = 17, .max_send_sge = 1},
+				   sends_32 = {.max_send_wr = 32, .max_send_sge = 1};
 
 	CU_ASSERT_EQUAL(uroce_qp_memory_bytes(&bad), 0);
 	CU_ASSERT_TRUE(uroce_qp_memory_bytes(&large) > 1024 * 2 * 320);
@@ -200,6 +203,11 @@ static void a_queue_pair_costs_what_is_published(void)
 		sizeof(struct uroce_qp) - 2 * sizeof(struct uroce_ring) + sizeof(struct qp_shell) <
 		1024);
 	CU_ASSERT_TRUE(uroce_qp_memory_bytes(&small) < 2048);
+	/* What the README says. */
+	CU_ASSERT_EQUAL(uroce_qp_memory_bytes(&(struct uroce_qp_conf){0}), 29424);
+	CU_ASSERT_EQUAL(uroce_qp_memory_bytes(&sends_32) - uroce_qp_memory_bytes(&sends_16),
+		16 * (2 * 64 + 20));
+	CU_ASSERT_EQUAL(uroce_qp_memory_bytes(&sends_17), uroce_qp_memory_bytes(&sends_32));
 }
 
 static void destroying_with_work_outstanding_leaves_nothing(void)

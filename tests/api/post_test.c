@@ -354,7 +354,8 @@ int main(void)
 {
 	static const struct unit_case cases[] = {
 		{"the example of the README works", the_example_of_the_readme_works},
-		{"a list that stops says where and why", a_list_that_stops_says_where_and_why},
+		{"rdma-unit-test: a list that stops at a full queue says where and why",
+			a_list_that_stops_says_where_and_why},
 		{"bad work requests are refused and change nothing",
 			bad_work_requests_are_refused_and_change_nothing},
 		{"a message over 2 GiB is refused", a_message_over_two_gib_is_refused},
@@ -363,7 +364,8 @@ int main(void)
 		{"unsignalled sends are freed by the next completion",
 			unsignalled_sends_are_freed_by_the_next_completion},
 		{"inline data may be overwritten at once", inline_data_may_be_overwritten_at_once},
-		{"rdma-core#148, librxe-dev#15: every completion field is right for every "
+		{"rdma-core#148, librxe-dev#15, rxe-dev#63: every completion field is right for "
+		 "every "
 		 "operation",
 			every_completion_field_is_right_for_every_operation},
 		{"an armed queue gives one event", an_armed_queue_gives_one_event},

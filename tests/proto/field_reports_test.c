@@ -577,7 +577,8 @@ int main(void)
 		{"rxe-dev#22: a datagram has its peer's MAC or does not leave", datagram_has_a_mac},
 		{"linux-rdma 2023: a datagram longer than its receive is dropped in silence",
 			too_long_datagram_is_dropped_in_silence},
-		{"rdma-core#1106: a bind error is MW_BIND_ERR", bind_error_is_a_bind_error},
+		{"rdma-core#1106 and #1631: a bind error is MW_BIND_ERR",
+			bind_error_is_a_bind_error},
 		{"rdma-unit-test: an address handle is of its domain", handles_of_another_domain},
 		{"rxe-dev#28: a storm of NAKs is one retry", dead_connection},
 	};

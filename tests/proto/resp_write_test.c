@@ -314,7 +314,7 @@ int main(void)
 		{"a WRITE may reach both edges of its region", whole_region},
 		{"a WRITE with immediate without a receive places nothing", rnr_only},
 		{"a long WRITE with immediate waits for a receive at its last packet", rnr_last},
-		{"a WRITE with a bad key, right or domain is refused", bad_keys},
+		{"rdma-unit-test: a WRITE with a bad key, right or domain is refused", bad_keys},
 		{"a WRITE outside its region is refused as a whole", bad_ranges},
 		{"a region that vanishes within a WRITE ends it", region_vanishes},
 		{"lengths that do not agree are refused", bad_lengths},

@@ -432,7 +432,7 @@ int main(void)
 		{"Removing what is not there is nothing", removing_what_is_not_there_is_nothing},
 		{"Numbers of the same slot are not taken for each other",
 			numbers_of_the_same_slot_are_not_taken_for_each_other},
-		{"A number that was used does not come back soon",
+		{"rdma-unit-test: a number that was used does not come back soon",
 			a_number_that_was_used_does_not_come_back_soon},
 		{"A slot comes back only after all other free ones",
 			a_slot_comes_back_only_after_all_other_free_ones},
