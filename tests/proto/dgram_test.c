@@ -140,6 +140,7 @@ static void handles_are_of_a_domain(struct drill *d)
 	expect(d, "UD_SEND_ONLY psn +1 qkey 0x00000000 sqpn 0x000011 len 8");
 	cmd.ah.number = ENDPOINT_AH;
 	expect_number(d, uroce_core_ctrl(&d->ep.core, &cmd, 0), 0);
+	expect_number(d, d->ep.ahs[ENDPOINT_AH & (ENDPOINT_AHS - 1)].number, 0);
 	post(d, "SEND 102 len 8 ah 0x11 qpn 0x22");
 	expect_nothing(d);
 	expect_cqe(d, "send 101 SUCCESS len 8; send 102 LOC_QP_OP_ERR why 0x11");
@@ -416,8 +417,10 @@ static void without_handles_nothing_is_sent(struct drill *d)
 
 		conf.caps.type = UROCE_QP_UD;
 		drill_restart(d, &conf);
-		if (i == 1)
+		if (i == 1) {
 			d->ep.core.conf.num_ahs = 0;
+			d->ep.core.conf.ahs = NULL;
+		}
 		post(d, "SEND 100 len 8 %s qpn 0x22", numbers[i]);
 		expect_nothing(d);
 		expect_cqe(d, "send 100 LOC_QP_OP_ERR%s", i ? " why 0x11" : "");
