@@ -55,20 +55,39 @@ int uroce_addr_parse(const char *text, struct device_addr *addr)
 	return 0;
 }
 
+/* "address[/length][@gateway]" */
+static int parse_own(const struct uroce_device *dev, char *text, struct device_addr *addr)
+{
+	char *at = strchr(text, '@');
+	struct device_addr gateway = {0};
+
+	if (at)
+		*at = 0;
+	if (uroce_addr_parse(text, addr) != 0 || uroce_gid_is_multicast(addr->gid) ||
+		uroce_addr_is_own(dev, addr->gid))
+		return -EINVAL;
+	if (!at)
+		return 0;
+	if (strchr(at + 1, '/') || uroce_addr_parse(at + 1, &gateway) != 0 ||
+		uroce_gid_is_multicast(gateway.gid) || uroce_gid_equal(gateway.gid, addr->gid) ||
+		uroce_gid_is_ipv4(gateway.gid) != uroce_gid_is_ipv4(addr->gid))
+		return -EINVAL;
+	addr->gateway = gateway.gid;
+	return 0;
+}
+
 int uroce_addr_parse_list(struct uroce_device *dev, const char *text)
 {
-	char one[2 * UROCE_GID_TEXT_BYTES];
+	char one[3 * UROCE_GID_TEXT_BYTES];
 
 	for (;;) {
 		size_t length = strcspn(text, ",");
-		struct device_addr *addr = &dev->addrs[dev->num_addrs];
 
 		if (length >= sizeof(one) || dev->num_addrs == UROCE_LOCAL_ADDRS_MAX)
 			return -EINVAL;
 		memcpy(one, text, length);
 		one[length] = 0;
-		if (uroce_addr_parse(one, addr) != 0 || uroce_gid_is_multicast(addr->gid) ||
-			uroce_addr_is_own(dev, addr->gid))
+		if (parse_own(dev, one, &dev->addrs[dev->num_addrs]) != 0)
 			return -EINVAL;
 		dev->num_addrs++;
 		if (text[length] == 0)
@@ -96,9 +115,9 @@ static uint32_t shared_bits(struct uroce_gid a, struct uroce_gid b, uint32_t mos
 	return bits < most ? bits : most;
 }
 
-const struct uroce_gid *uroce_addr_source(const struct uroce_device *dev, struct uroce_gid to)
+static const struct device_addr *source_for(const struct uroce_device *dev, struct uroce_gid to)
 {
-	const struct uroce_gid *best = NULL;
+	const struct device_addr *best = NULL;
 	uint32_t best_bits = 0;
 
 	for (uint32_t i = 0; i < dev->num_addrs; i++) {
@@ -108,8 +127,25 @@ const struct uroce_gid *uroce_addr_source(const struct uroce_device *dev, struct
 
 		if (uroce_gid_is_ipv4(addr->gid) != uroce_gid_is_ipv4(to) || bits <= best_bits)
 			continue;
-		best = &addr->gid;
+		best = addr;
 		best_bits = bits;
 	}
 	return best;
+}
+
+const struct uroce_gid *uroce_addr_source(const struct uroce_device *dev, struct uroce_gid to)
+{
+	const struct device_addr *source = source_for(dev, to);
+
+	return source ? &source->gid : NULL;
+}
+
+struct uroce_gid uroce_addr_next_hop(const struct uroce_device *dev, struct uroce_gid to)
+{
+	const struct device_addr *source = source_for(dev, to);
+
+	if (!source || uroce_gid_is_unspecified(source->gateway) ||
+		shared_bits(source->gid, to, source->prefix_bits) == source->prefix_bits)
+		return to;
+	return source->gateway;
 }

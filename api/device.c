@@ -89,7 +89,7 @@ static void free_device(struct uroce_device *dev)
 	for (unsigned int i = 0; dev->workers && i < dev->conf.num_workers; i++)
 		uroce_worker_fini(&dev->workers[i]);
 	uroce_ah_free_lost(dev);
-	uroce_path_free_all(dev);
+	uroce_neigh_fini(&dev->neigh);
 	uroce_channel_fini(&dev->own_channel);
 	free(dev->ah_numbers);
 	pthread_mutex_destroy(&dev->groups_lock);
@@ -98,6 +98,15 @@ static void free_device(struct uroce_device *dev)
 	free(dev->qp_slots);
 	free(dev->mr_slots);
 	free(dev);
+}
+
+static void init_neigh(struct uroce_device *dev)
+{
+	struct uroce_gid addrs[UROCE_LOCAL_ADDRS_MAX];
+
+	for (uint32_t i = 0; i < dev->num_addrs; i++)
+		addrs[i] = dev->addrs[i].gid;
+	uroce_neigh_init(&dev->neigh, addrs, dev->num_addrs);
 }
 
 /* A device with tables and nothing that moves frames yet. */
@@ -112,6 +121,7 @@ static int create(const struct uroce_device_conf *conf, struct uroce_device **ou
 	pthread_mutex_init(&dev->groups_lock, NULL);
 	uroce_channel_init(&dev->own_channel, dev, -1);
 	err = take_conf(dev, conf);
+	init_neigh(dev);
 	if (!err)
 		err = allocate_tables(dev);
 	if (err) {
@@ -185,12 +195,14 @@ static void attach_pollers(struct uroce_device *dev)
 	for (unsigned int i = 0; i < dev->num_workers; i++) {
 		struct uroce_worker *worker = &dev->workers[i];
 
-		uroce_poller_init(&worker->poller, &dev->port, &dev->steer, (uint16_t)i);
+		uroce_poller_init(&worker->poller, &dev->port, &dev->steer,
+			dev->resolves ? &dev->neigh : NULL, (uint16_t)i);
 		worker->ops = &uroce_poller_link;
 		worker->link = &worker->poller;
 		dev->telemetry.pollers[i] = &worker->poller;
 	}
 	dev->telemetry.port = &dev->port;
+	dev->telemetry.neigh = &dev->neigh;
 }
 
 int uroce_device_open(const struct uroce_device_conf *conf, struct uroce_device **out)
@@ -221,6 +233,11 @@ int uroce_device_open(const struct uroce_device_conf *conf, struct uroce_device 
 		free_device(dev);
 		return err;
 	}
+	dev->resolves = !dev->conf.host_owns_port;
+	uroce_neigh_start(&dev->neigh, dev->mac);
+	/* Who asks for an IPv6 address asks a group. */
+	if (dev->resolves && has_ipv6(dev))
+		uroce_port_allow_multicast(&dev->port);
 	attach_pollers(dev);
 	uroce_telemetry_add(&dev->telemetry);
 	*out = dev;
@@ -243,6 +260,7 @@ int uroce_device_open_link(const struct uroce_device_conf *conf, const uint8_t m
 		free_device(dev);
 		return err;
 	}
+	uroce_neigh_start(&dev->neigh, dev->mac);
 	for (unsigned int i = 0; i < dev->num_workers; i++) {
 		dev->workers[i].ops = ops;
 		dev->workers[i].link = links[i];

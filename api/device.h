@@ -42,7 +42,8 @@ struct uroce_worker {
 	void *events_memory;
 	/* sleeping */
 	uint32_t idle_turns;
-	int wake_fd; /* -1 unless the device's workers may sleep */
+	uint32_t neigh_version; /* of the table that the paths are made of */
+	int wake_fd;		/* -1 unless the device's workers may sleep */
 	struct uroce_ah_slot *ahs;
 	/* worker mode */
 	unsigned int lcore_id;
@@ -59,7 +60,8 @@ struct path_entry {
 	struct uroce_path path; /* the core's, once a queue pair or a handle is on it */
 	struct uroce_path made; /* as it was made, without the other end's MAC */
 	struct uroce_worker *worker;
-	uint32_t version; /* of the neighbour that the core was told of; 0: none */
+	struct uroce_gid hop; /* whose MAC it takes */
+	uint32_t version;     /* of that MAC as the core was told of it; 0: none */
 	uint32_t refs;
 	struct path_entry *next;
 };
@@ -84,14 +86,8 @@ struct group_entry {
 struct device_addr {
 	struct uroce_gid gid;
 	uint32_t prefix_bits; /* of the 128; of IPv4's 32, after the 96 that are always the same */
-};
-
-/* A static neighbour. */
-struct neighbour {
-	struct uroce_gid gid;
-	uint8_t mac[6];
-	uint32_t version; /* how many MACs it has had */
-	struct neighbour *next;
+	/* Who takes what goes beyond the prefix; all zero: everybody is on the link. */
+	struct uroce_gid gateway;
 };
 
 /* Queues that fired, and a descriptor that says so; see channel.c. */
@@ -109,6 +105,7 @@ struct uroce_device {
 	pthread_mutex_t lock; /* control calls; never taken on the data path */
 	struct uroce_port port;
 	bool has_port;
+	bool resolves; /* the MACs of others are asked for */
 	struct uroce_steer steer;
 	uint8_t mac[6];
 	struct device_addr addrs[UROCE_LOCAL_ADDRS_MAX];
@@ -119,7 +116,7 @@ struct uroce_device {
 	struct uroce_qptable qptable;
 	struct uroce_qptable_slot *qp_slots;
 	struct path_entry *paths;
-	struct neighbour *neighbours;
+	struct uroce_neigh neigh;
 	uint32_t *ah_numbers; /* by slot: the last one used, and whether it is in use in bit 31 */
 	struct uroce_ah *lost_ahs;   /* that a worker which does not poll may still know */
 	pthread_mutex_t groups_lock; /* the list, and telling workers what it says */
@@ -235,6 +232,9 @@ bool uroce_addr_is_own(const struct uroce_device *dev, struct uroce_gid gid);
 /* The own address to send from to `to`; NULL: none of that family. */
 const struct uroce_gid *uroce_addr_source(const struct uroce_device *dev, struct uroce_gid to);
 
+/* Who on the link is given what goes to `to`. */
+struct uroce_gid uroce_addr_next_hop(const struct uroce_device *dev, struct uroce_gid to);
+
 /* ---- path.c ---- */
 
 /* Where to, and how. */
@@ -250,14 +250,16 @@ struct uroce_route {
 struct path_entry *uroce_path_take(struct uroce_worker *worker, const struct uroce_route *route);
 void uroce_path_release(struct path_entry *entry);
 /*
- * Learns mac if it is one (not all zero); -EHOSTUNREACH: none is known then; -EADDRNOTAVAIL: no
- * address of that family to send from; -ENOMEM.
+ * Learns mac if it is one (not all zero); -EHOSTUNREACH: none is known then, nor asked for;
+ * -EADDRNOTAVAIL: no address of that family to send from; -ENOMEM.
  */
 int uroce_path_learn(struct uroce_device *dev, struct uroce_gid gid, const uint8_t mac[6]);
-bool uroce_path_mac_known(const struct uroce_device *dev, struct uroce_gid gid);
+bool uroce_path_mac_known(struct uroce_device *dev, struct uroce_gid gid);
 /* Gives the lock up while it waits for workers. What one was not told is told in the next call. */
 int uroce_path_set_mac(struct uroce_device *dev, struct uroce_gid gid, const uint8_t mac[6]);
-void uroce_path_free_all(struct uroce_device *dev);
+
+/* The worker's thread, without the lock: its paths follow the table of neighbours. */
+void uroce_path_follow(struct uroce_worker *worker, uint64_t now_ns);
 
 /* ---- explain.c ---- */
 

@@ -209,8 +209,9 @@ static void say_cause(struct text *t, const struct uroce_qp_report *r)
 		break;
 	case UROCE_CAUSE_PATH:
 		say(t,
-			"the MAC address of the peer is not known: set it with "
-			"uroce_device_neighbour_set");
+			"the MAC address of the peer, or of the gateway to it, is not known: "
+			"nobody "
+			"answered for it on the link, and uroce_device_neighbour_set has set none");
 		break;
 	case UROCE_CAUSE_MODIFIED:
 		say(t, "the application moved the queue pair to ERR");

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Paths and static neighbours of a device.
+ * Paths of a device.
  *
  * A path is shared by the queue pairs of one worker that talk to one address in one way. The MAC
- * comes from the table of neighbours; the device's own address needs no entry. All calls are made
- * with the device's lock held, and the worker's core is told through commands only.
+ * comes from the table of neighbours; the device's own addresses need no entry. Calls are made
+ * with the device's lock held unless they say otherwise; a worker's core is told through commands
+ * only, or by its own thread when the table has changed.
  */
 #include "device.h"
 
@@ -12,19 +13,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-static struct neighbour *find_neighbour(const struct uroce_device *dev, struct uroce_gid gid)
+bool uroce_path_mac_known(struct uroce_device *dev, struct uroce_gid gid)
 {
-	struct neighbour *n = dev->neighbours;
+	uint8_t mac[6];
 
-	while (n && !uroce_gid_equal(n->gid, gid))
-		n = n->next;
-	return n;
-}
-
-bool uroce_path_mac_known(const struct uroce_device *dev, struct uroce_gid gid)
-{
 	return uroce_addr_is_own(dev, gid) || uroce_gid_is_multicast(gid) ||
-		find_neighbour(dev, gid);
+		uroce_neigh_find(&dev->neigh, uroce_addr_next_hop(dev, gid), mac) > 0;
 }
 
 int uroce_path_learn(struct uroce_device *dev, struct uroce_gid gid, const uint8_t mac[6])
@@ -35,23 +29,30 @@ int uroce_path_learn(struct uroce_device *dev, struct uroce_gid gid, const uint8
 		return -EADDRNOTAVAIL;
 	if (!uroce_addr_is_own(dev, gid) && !uroce_gid_is_multicast(gid) &&
 		memcmp(mac, none, sizeof(none)) != 0)
-		return uroce_path_set_mac(dev, gid, mac);
-	return uroce_path_mac_known(dev, gid) ? 0 : -EHOSTUNREACH;
+		return uroce_path_set_mac(dev, uroce_addr_next_hop(dev, gid), mac);
+	return dev->resolves || uroce_path_mac_known(dev, gid) ? 0 : -EHOSTUNREACH;
 }
 
-/* Fills in the MAC of a path's other end, as far as it is known; the neighbour's version. */
-static uint32_t resolve(const struct uroce_device *dev, struct uroce_path *path)
+/* An address that nobody else has, so that nobody needs to be asked. */
+static bool needs_no_neighbour(const struct uroce_device *dev, struct uroce_gid gid)
 {
-	const struct neighbour *n = find_neighbour(dev, path->dst);
+	return uroce_gid_is_multicast(gid) || uroce_addr_is_own(dev, gid);
+}
 
-	path->resolved = uroce_path_mac_known(dev, path->dst);
+/* Fills in the MAC of a path's other end, as far as it is known; the version of the MAC. */
+static uint32_t resolve(
+	struct uroce_device *dev, const struct path_entry *entry, struct uroce_path *path)
+{
+	uint32_t version = 0;
+
 	if (uroce_gid_is_multicast(path->dst))
 		uroce_gid_multicast_mac(path->dst, path->dmac);
 	else if (uroce_addr_is_own(dev, path->dst))
 		memcpy(path->dmac, dev->mac, sizeof(path->dmac));
-	else if (n)
-		memcpy(path->dmac, n->mac, sizeof(path->dmac));
-	return n ? n->version : 0;
+	else
+		version = uroce_neigh_find(&dev->neigh, entry->hop, path->dmac);
+	path->resolved = version > 0 || needs_no_neighbour(dev, path->dst);
+	return version;
 }
 
 static bool is_same_path(const struct uroce_path *a, const struct uroce_path *b)
@@ -83,7 +84,13 @@ struct path_entry *uroce_path_take(struct uroce_worker *worker, const struct uro
 		entry->worker = worker;
 		memcpy(path.smac, dev->mac, sizeof(path.smac));
 		entry->made = entry->path = path;
-		entry->version = resolve(dev, &entry->path);
+		entry->hop = uroce_addr_next_hop(dev, path.dst);
+		if (!needs_no_neighbour(dev, path.dst) &&
+			uroce_neigh_hold(&dev->neigh, entry->hop) != 0) {
+			free(entry);
+			return NULL;
+		}
+		entry->version = resolve(dev, entry, &entry->path);
 		entry->next = dev->paths;
 		dev->paths = entry;
 	}
@@ -93,32 +100,18 @@ struct path_entry *uroce_path_take(struct uroce_worker *worker, const struct uro
 
 void uroce_path_release(struct path_entry *entry)
 {
+	struct uroce_device *dev;
 	struct path_entry **link;
 
 	if (!entry || --entry->refs > 0)
 		return;
-	for (link = &entry->worker->dev->paths; *link != entry; link = &(*link)->next)
+	dev = entry->worker->dev;
+	for (link = &dev->paths; *link != entry; link = &(*link)->next)
 		;
 	*link = entry->next;
+	if (!needs_no_neighbour(dev, entry->path.dst))
+		uroce_neigh_release(&dev->neigh, entry->hop, uroce_clock_ns());
 	free(entry);
-}
-
-static int learn(struct uroce_device *dev, struct uroce_gid gid, const uint8_t mac[6])
-{
-	struct neighbour *n = find_neighbour(dev, gid);
-
-	if (!n) {
-		n = calloc(1, sizeof(*n));
-		if (!n)
-			return -ENOMEM;
-		n->gid = gid;
-		n->next = dev->neighbours;
-		dev->neighbours = n;
-	}
-	if (n->version == 0 || memcmp(n->mac, mac, sizeof(n->mac)) != 0)
-		n->version++;
-	memcpy(n->mac, mac, sizeof(n->mac));
-	return 0;
 }
 
 /*
@@ -131,7 +124,7 @@ static int update(struct uroce_device *dev, struct path_entry *entry)
 		struct uroce_cmd cmd = {.kind = UROCE_CMD_PATH_UPDATE,
 			.path = &entry->path,
 			.path_new = entry->made};
-		uint32_t version = resolve(dev, &cmd.path_new);
+		uint32_t version = resolve(dev, entry, &cmd.path_new);
 		int err;
 
 		if (version == entry->version)
@@ -148,15 +141,15 @@ static int update(struct uroce_device *dev, struct path_entry *entry)
 int uroce_path_set_mac(struct uroce_device *dev, struct uroce_gid gid, const uint8_t mac[6])
 {
 	struct path_entry *entry, *next;
-	int err = learn(dev, gid, mac);
+	int err = uroce_neigh_set(&dev->neigh, gid, mac);
 
 	if (err)
 		return err;
 	for (entry = dev->paths; entry; entry = entry->next)
-		if (uroce_gid_equal(entry->made.dst, gid))
+		if (uroce_gid_equal(entry->hop, gid))
 			entry->refs++;
 	for (entry = dev->paths; entry; entry = next) {
-		if (!uroce_gid_equal(entry->made.dst, gid)) {
+		if (!uroce_gid_equal(entry->hop, gid)) {
 			next = entry->next;
 			continue;
 		}
@@ -167,12 +160,25 @@ int uroce_path_set_mac(struct uroce_device *dev, struct uroce_gid gid, const uin
 	return err;
 }
 
-void uroce_path_free_all(struct uroce_device *dev)
+void uroce_path_follow(struct uroce_worker *worker, uint64_t now_ns)
 {
-	while (dev->neighbours) {
-		struct neighbour *n = dev->neighbours;
+	struct uroce_device *dev = worker->dev;
+	uint32_t version = atomic_load(&dev->neigh.version);
 
-		dev->neighbours = n->next;
-		free(n);
+	/* Held for moments only; the next turn comes soon. */
+	if (pthread_mutex_trylock(&dev->lock) != 0)
+		return;
+	for (struct path_entry *entry = dev->paths; entry; entry = entry->next) {
+		struct uroce_cmd cmd = {.kind = UROCE_CMD_PATH_UPDATE,
+			.path = &entry->path,
+			.path_new = entry->made};
+		uint32_t of_mac = entry->worker == worker ? resolve(dev, entry, &cmd.path_new) : 0;
+
+		if (entry->worker != worker || of_mac == entry->version)
+			continue;
+		uroce_core_ctrl(&worker->core, &cmd, now_ns);
+		entry->version = of_mac;
 	}
+	worker->neigh_version = version;
+	pthread_mutex_unlock(&dev->lock);
 }

@@ -68,7 +68,8 @@ struct uroce_device_conf {
 	uint16_t port_id; /* a DPDK port; may be 0 */
 	/* Its addresses, IPv4 and IPv6, at most 8, with or without prefix length, parted by commas:
 	 * "192.0.2.1/24,2001:db8::1/64". A peer is written to from the one that shares most with
-	 * its address, and the first of those. */
+	 * its address, and the first of those. With a gateway, "192.0.2.1/24@192.0.2.254", what
+	 * is beyond the prefix goes there; without one everybody is asked for on the link. */
 	const char *addr;
 	uint16_t num_workers;		/* 1; at most 16 */
 	uint32_t max_qps;		/* 1024 per worker */
@@ -419,7 +420,7 @@ enum {
 /* Where a queue pair is to be found, and how to talk to it: what two sides tell each other. */
 struct uroce_peer {
 	uint8_t gid[16];
-	uint8_t mac[6]; /* all zero: from uroce_device_neighbour_set */
+	uint8_t mac[6]; /* all zero: asked for on the link, or set by neighbour_set */
 	uint32_t qpn;
 	uint32_t psn;	    /* of its first request */
 	uint32_t mtu_bytes; /* its port's largest; the smaller of the two sides is used */
@@ -469,7 +470,7 @@ int uroce_qp_last_error(struct uroce_qp *qp, char *buf, size_t bytes);
 
 struct uroce_ah_conf {
 	uint8_t dgid[16];    /* also of a multicast group; IPv4 as ::ffff:a.b.c.d */
-	uint8_t mac[6];	     /* all zero: from uroce_device_neighbour_set */
+	uint8_t mac[6];	     /* all zero: asked for on the link, or set by neighbour_set */
 	uint32_t flow_label; /* 20 bits, also of what the UDP source port is made of; 0: none */
 	uint8_t traffic_class;
 	uint8_t hop_limit; /* 64 */

@@ -238,6 +238,9 @@ static void finish_turn(struct uroce_worker *worker, uint64_t now_ns)
 	if (uroce_events_any(&worker->core.events))
 		forward_events(worker);
 	look_at_link(worker, now_ns);
+	if (atomic_load_explicit(&worker->dev->neigh.version, memory_order_relaxed) !=
+		worker->neigh_version)
+		uroce_path_follow(worker, now_ns);
 	atomic_store_explicit(&worker->polled_ns, now_ns, memory_order_relaxed);
 }
 

@@ -32,11 +32,12 @@ static uint32_t turn(void *link, struct uroce_core *core, uint64_t now_ns)
 const struct uroce_link_ops uroce_poller_link = {.turn = turn};
 
 void uroce_poller_init(struct uroce_poller *poller, struct uroce_port *port,
-	struct uroce_steer *steer, uint16_t queue)
+	struct uroce_steer *steer, struct uroce_neigh *neigh, uint16_t queue)
 {
 	memset(poller, 0, sizeof(*poller));
 	poller->port = port;
 	poller->steer = steer;
+	poller->neigh = neigh;
 	poller->queue = queue;
 }
 
@@ -241,6 +242,66 @@ uint32_t uroce_poller_tx(struct uroce_poller *poller, struct uroce_core *core, u
 	return out;
 }
 
+/* ---- neighbours ---- */
+
+/* An empty buffer for one frame more, if there is one and room among what is pending. */
+static struct rte_mbuf *open_frame(struct uroce_poller *poller, struct uroce_slot *slot)
+{
+	if (poller->num_pending == UROCE_BURST || provide_spares(poller, 1) == 0)
+		return NULL;
+	uroce_mbuf_slot(poller->spare[poller->num_spare - 1], slot);
+	return poller->spare[poller->num_spare - 1];
+}
+
+/* The buffer that open_frame gave is full, and goes out. */
+static void close_frame(
+	struct uroce_poller *poller, struct rte_mbuf *mbuf, const struct uroce_slot *slot)
+{
+	poller->num_spare--;
+	uroce_mbuf_take_slot(mbuf, slot);
+	poller->pending[poller->num_pending++] = mbuf;
+}
+
+/* Takes what is the table's business out of the frames that are not RoCE; returns how many stay. */
+static uint32_t offer_to_neigh(
+	struct uroce_poller *poller, uint64_t now_ns, struct rte_mbuf **mbufs, uint32_t n)
+{
+	uint32_t left = 0;
+
+	for (uint32_t i = 0; i < n; i++) {
+		struct uroce_slot slot = {0};
+		struct rte_mbuf *out = open_frame(poller, &slot);
+
+		/* One in pieces is none of these, which are short. */
+		if (!out || mbufs[i]->nb_segs > 1 ||
+			!uroce_neigh_rx(poller->neigh, now_ns,
+				rte_pktmbuf_mtod(mbufs[i], const uint8_t *),
+				rte_pktmbuf_data_len(mbufs[i]), &slot)) {
+			mbufs[left++] = mbufs[i];
+			continue;
+		}
+		if (slot.bytes > 0)
+			close_frame(poller, out, &slot);
+		rte_pktmbuf_free(mbufs[i]);
+	}
+	return left;
+}
+
+static void send_questions(struct uroce_poller *poller, uint64_t now_ns)
+{
+	struct uroce_slot slot = {0};
+	struct rte_mbuf *out;
+
+	while (atomic_load_explicit(&poller->neigh->due_ns, memory_order_relaxed) <= now_ns) {
+		out = open_frame(poller, &slot);
+		if (!out || uroce_neigh_tx(poller->neigh, now_ns, &slot) == 0)
+			return;
+		close_frame(poller, out, &slot);
+	}
+}
+
+/* ---- turns ---- */
+
 /* Offers the port what is pending; what it does not take stays, in order. */
 static uint32_t flush_pending(struct uroce_poller *poller, uint64_t now_ns)
 {
@@ -276,6 +337,12 @@ uint32_t uroce_poller_turn(struct uroce_poller *poller, struct uroce_core *core,
 
 	n = rte_eth_rx_burst(poller->port->id, poller->queue, mbufs, UROCE_BURST);
 	left = uroce_poller_rx(poller, core, now_ns, mbufs, n);
+	if (poller->neigh) {
+		left = offer_to_neigh(poller, now_ns, mbufs, left);
+		/* One of the workers asks. */
+		if (poller->queue == 0)
+			send_questions(poller, now_ns);
+	}
 	count(poller, rx_not_ours, left);
 	rte_pktmbuf_free_bulk(mbufs, left);
 	moved = n + uroce_poller_rx_inner(poller, core, now_ns);

@@ -13,6 +13,7 @@
 
 #include "core.h"
 #include "link.h"
+#include "neigh.h"
 #include "port.h"
 #include "steer.h"
 
@@ -38,6 +39,7 @@ struct uroce_poller_counters {
 struct uroce_poller {
 	struct uroce_port *port;
 	struct uroce_steer *steer;
+	struct uroce_neigh *neigh;	     /* NULL: ARP and such are the host's business */
 	uint16_t queue;			     /* of the port; the core's id */
 	struct rte_mbuf *spare[UROCE_BURST]; /* empty buffers for slots */
 	uint32_t num_spare;
@@ -51,9 +53,9 @@ struct uroce_poller {
 
 extern const struct uroce_link_ops uroce_poller_link;
 
-/* A poller of queue `queue` of the port; port and steer outlive it. */
+/* A poller of queue `queue` of the port; port, steer and neigh (or NULL) outlive it. */
 void uroce_poller_init(struct uroce_poller *poller, struct uroce_port *port,
-	struct uroce_steer *steer, uint16_t queue);
+	struct uroce_steer *steer, struct uroce_neigh *neigh, uint16_t queue);
 void uroce_poller_fini(struct uroce_poller *poller);
 
 /* One turn over the port: receive, expire, transmit. Returns frames moved. */

@@ -253,6 +253,63 @@ static int tell_qp_info(const char *cmd, const char *params, struct rte_tel_data
 	return d ? 0 : -ENOENT;
 }
 
+/* ---- neighbours ---- */
+
+static void tell_neigh_counters(struct rte_tel_data *data, const struct uroce_neigh_counters *c)
+{
+#define TELL(name, text) rte_tel_data_add_dict_u64(data, #name, LOOK(c->name));
+	UROCE_NEIGH_COUNTERS(TELL)
+#undef TELL
+}
+
+/* "192.0.2.1": "02:00:00:00:00:01 known" */
+static void tell_neighbour(struct rte_tel_data *data, const struct uroce_neigh_entry *e)
+{
+	static const char *const states[] = {"asked", "known", "doubted", "static"};
+	char addr[UROCE_GID_TEXT_BYTES], text[48];
+
+	uroce_gid_text(e->addr, addr);
+	snprintf(text, sizeof(text), "%02x:%02x:%02x:%02x:%02x:%02x %s", e->mac[0], e->mac[1],
+		e->mac[2], e->mac[3], e->mac[4], e->mac[5], states[e->state]);
+	rte_tel_data_add_dict_string(data, addr, text);
+}
+
+static void tell_neighbours_of(struct rte_tel_data *data, const struct uroce_telemetry_device *d)
+{
+	struct rte_tel_data *port = rte_tel_data_alloc(), *entries = rte_tel_data_alloc();
+	char name[16];
+
+	if (!port || !entries) {
+		rte_tel_data_free(port);
+		rte_tel_data_free(entries);
+		return;
+	}
+	rte_tel_data_start_dict(port);
+	rte_tel_data_start_dict(entries);
+	pthread_mutex_lock(&d->neigh->lock);
+	tell_neigh_counters(port, &d->neigh->counters);
+	/* More than a dictionary holds are left out. */
+	for (uint32_t i = 0; i < d->neigh->num; i++)
+		tell_neighbour(entries, &d->neigh->entries[i]);
+	pthread_mutex_unlock(&d->neigh->lock);
+	rte_tel_data_add_dict_container(port, "entries", entries, 0);
+	snprintf(name, sizeof(name), "port_%u", d->port->id);
+	rte_tel_data_add_dict_container(data, name, port, 0);
+}
+
+static int tell_neighbours(const char *cmd, const char *params, struct rte_tel_data *data)
+{
+	RTE_SET_USED(cmd);
+	RTE_SET_USED(params);
+	rte_tel_data_start_dict(data);
+	pthread_mutex_lock(&devices_lock);
+	for (const struct uroce_telemetry_device *d = devices; d; d = d->next)
+		if (d->neigh && d->port)
+			tell_neighbours_of(data, d);
+	pthread_mutex_unlock(&devices_lock);
+	return 0;
+}
+
 RTE_INIT(register_commands)
 {
 	rte_telemetry_register_cmd("/uroce/counters", tell_counters,
@@ -261,6 +318,8 @@ RTE_INIT(register_commands)
 		"/uroce/drops", tell_drops, "Frames not accepted, by reason. No parameters.");
 	rte_telemetry_register_cmd("/uroce/ports", tell_ports,
 		"Ports and their workers: address, MTU, what the port did. No parameters.");
+	rte_telemetry_register_cmd("/uroce/neighbours", tell_neighbours,
+		"Who is asked for and known on each port, and what came of it. No parameters.");
 	rte_telemetry_register_cmd(
 		"/uroce/qp/list", tell_qp_list, "Numbers of all queue pairs. No parameters.");
 	rte_telemetry_register_cmd("/uroce/qp/info", tell_qp_info,

@@ -22,6 +22,7 @@ struct uroce_telemetry_device {
 	const struct uroce_core *cores[UROCE_WORKERS_MAX];
 	const struct uroce_poller *pollers[UROCE_WORKERS_MAX]; /* entries may be NULL */
 	uint32_t num_cores;
+	struct uroce_neigh *neigh; /* NULL: none is asked for */
 	struct uroce_telemetry_device *next;
 };
 

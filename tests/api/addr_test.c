@@ -30,12 +30,15 @@ static void lists_of_addresses_are_read(void)
 {
 	static const char *const good[] = {"192.0.2.1", "192.0.2.1/0", "192.0.2.1/32",
 		"2001:db8::1/64", "2001:db8::1/128", "fe80::1", "192.0.2.1/24,2001:db8::1/64",
+		"192.0.2.1/24@192.0.2.254", "192.0.2.1/24@192.0.2.254,2001:db8::1/64@fe80::1",
 		"10.0.0.1,10.0.0.2,10.0.0.3,10.0.0.4,::5,::6,::7,::8"};
 	static const char *const bad[] = {"", ",", "192.0.2.1,", ",192.0.2.1", "192.0.2.1/33",
 		"192.0.2.1/", "192.0.2.1/-1", "192.0.2.1/+8", "192.0.2.1/8x", "192.0.2.1/ 8",
 		"192.0.2", "192.0.2.256", "host", "2001:db8::1/129", "2001:db8:::1",
 		"2001:db8::1%eth0", "::", "0.0.0.0", "::ffff:192.0.2.1", "224.0.0.1", "ff02::1",
-		"192.0.2.1,192.0.2.1/24", "192.0.2.1 ,2001:db8::1",
+		"192.0.2.1,192.0.2.1/24", "192.0.2.1 ,2001:db8::1", "192.0.2.1/24@", "@192.0.2.254",
+		"192.0.2.1/24@192.0.2.254/24", "192.0.2.1/24@192.0.2.1", "192.0.2.1/24@224.0.0.1",
+		"192.0.2.1/24@2001:db8::1", "192.0.2.1@192.0.2.2@192.0.2.3", "192.0.2.1/24@0.0.0.0",
 		"10.0.0.1,10.0.0.2,10.0.0.3,10.0.0.4,::5,::6,::7,::8,::9", LONG_ADDR};
 
 	for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++)
@@ -64,6 +67,59 @@ static const char *source(const char *to)
 		return "none";
 	uroce_gid_text(*gid, text);
 	return text;
+}
+
+static const char *hop(const char *to)
+{
+	static char text[UROCE_GID_TEXT_BYTES];
+	struct device_addr addr;
+
+	CU_ASSERT_EQUAL_FATAL(uroce_addr_parse(to, &addr), 0);
+	uroce_gid_text(uroce_addr_next_hop(&dev, addr.gid), text);
+	return text;
+}
+
+static void what_is_beyond_the_prefix_goes_to_the_gateway(void)
+{
+	CU_ASSERT_EQUAL(list("192.0.2.1/24@192.0.2.254,2001:db8:1::1/64@fe80::1,fe80::2/64"), 0);
+	CU_ASSERT_STRING_EQUAL(hop("192.0.2.9"), "192.0.2.9");
+	CU_ASSERT_STRING_EQUAL(hop("192.0.3.9"), "192.0.2.254");
+	CU_ASSERT_STRING_EQUAL(hop("10.0.0.1"), "192.0.2.254");
+	CU_ASSERT_STRING_EQUAL(hop("2001:db8:1::9"), "2001:db8:1::9");
+	CU_ASSERT_STRING_EQUAL(hop("2001:db8:2::9"), "fe80::1");
+	CU_ASSERT_STRING_EQUAL(hop("fe80::9"), "fe80::9");
+	CU_ASSERT_EQUAL(list("192.0.2.1/24"), 0);
+	CU_ASSERT_STRING_EQUAL(hop("10.0.0.1"), "10.0.0.1");
+	CU_ASSERT_STRING_EQUAL(hop("2001:db8::1"), "2001:db8::1");
+}
+
+/* A handle to somebody beyond it has the gateway's MAC, and follows it. */
+static void the_gateways_mac_is_on_the_frames(void)
+{
+	const struct uroce_device_conf conf = {.addr = "192.0.2.1/24@192.0.2.254"};
+	const struct uroce_ah_conf far = {.dgid = {[10] = 0xff, 0xff, 10, 0, 0, 1}};
+	const uint8_t mac[6] = {2}, macs[2][6] = {{2, 7}, {2, 8}};
+	static struct memlink links[2];
+	struct uroce_device *device;
+	struct uroce_pd *pd;
+	struct uroce_ah *ah;
+	void *link = &links[0];
+
+	memlink_init(&links[0], &links[1]);
+	CU_ASSERT_EQUAL_FATAL(
+		uroce_device_open_link(&conf, mac, 1024, &memlink_ops, &link, &device), 0);
+	CU_ASSERT_EQUAL_FATAL(uroce_pd_create(device, &pd), 0);
+	CU_ASSERT_EQUAL(uroce_ah_create(pd, &far, &ah), -EHOSTUNREACH);
+	CU_ASSERT_EQUAL(uroce_device_neighbour_set(device, "192.0.2.254", macs[0]), 0);
+	CU_ASSERT_EQUAL_FATAL(uroce_ah_create(pd, &far, &ah), 0);
+	CU_ASSERT_TRUE(ah->paths[0]->path.resolved);
+	CU_ASSERT_EQUAL(memcmp(ah->paths[0]->path.dmac, macs[0], 6), 0);
+	CU_ASSERT_EQUAL(uroce_device_neighbour_set(device, "192.0.2.254", macs[1]), 0);
+	CU_ASSERT_EQUAL(memcmp(ah->paths[0]->path.dmac, macs[1], 6), 0);
+	CU_ASSERT_EQUAL(uroce_ah_destroy(ah), 0);
+	CU_ASSERT_EQUAL(uroce_pd_destroy(pd), 0);
+	CU_ASSERT_EQUAL(uroce_device_close(device), 0);
+	memlink_fini(&links[0], &links[1]);
 }
 
 static void a_peer_is_written_to_from_the_nearest_address(void)
@@ -288,6 +344,9 @@ int main(void)
 {
 	static const struct unit_case cases[] = {
 		{"lists of addresses are read", lists_of_addresses_are_read},
+		{"what is beyond the prefix goes to the gateway",
+			what_is_beyond_the_prefix_goes_to_the_gateway},
+		{"the gateway's MAC is on the frames", the_gateways_mac_is_on_the_frames},
 		{"a peer is written to from the nearest address",
 			a_peer_is_written_to_from_the_nearest_address},
 		{"a device tells its addresses", a_device_tells_its_addresses},

@@ -98,6 +98,25 @@ static void write_arrives(struct side *from, struct side *to, bool poll_both)
 	CU_ASSERT_EQUAL(memcmp(from->mem, to->mem, MEM_BYTES), 0);
 }
 
+/* Neither side has been told the other's MAC. */
+static void sides_find_each_other(void)
+{
+	struct uroce_peer peer;
+
+	open_side(&sides[0], (struct uroce_device_conf){.port_id = 0, .addr = "192.0.2.1"});
+	open_side(&sides[1], (struct uroce_device_conf){.port_id = 1, .addr = "192.0.2.2"});
+	for (int i = 0; i < 2; i++) {
+		uroce_qp_local(sides[1 - i].qp, &peer);
+		memset(peer.mac, 0, sizeof(peer.mac));
+		CU_ASSERT_EQUAL_FATAL(uroce_qp_connect(sides[i].qp, &peer), 0);
+	}
+	write_arrives(&sides[0], &sides[1], true);
+	CU_ASSERT_TRUE(sides[0].dev->neigh.counters.learnt > 0);
+	CU_ASSERT_TRUE(sides[1].dev->neigh.counters.answered > 0);
+	close_side(&sides[0]);
+	close_side(&sides[1]);
+}
+
 static void a_second_eal_init_is_ealready(void)
 {
 	CU_ASSERT_EQUAL(uroce_eal_init_embedded(2), -EALREADY);
@@ -306,6 +325,8 @@ static struct rte_ring *open_narrow(struct side *s, const char *name)
 	open_side(s, (struct uroce_device_conf){.port_id = (uint16_t)port_id, .addr = "192.0.2.1"});
 	CU_ASSERT_EQUAL(
 		uroce_device_neighbour_set(s->dev, "192.0.2.2", (uint8_t[6]){2, 0, 0, 9}), 0);
+	/* Nothing is to go out but what the test sends. */
+	atomic_store(&s->dev->neigh.due_ns, UINT64_MAX);
 	return tx;
 }
 
@@ -590,6 +611,7 @@ int main(void)
 		{"a port with one queue cannot have two workers",
 			a_port_with_one_queue_cannot_have_two_workers},
 		{"a WRITE crosses two ports", a_write_crosses_two_ports},
+		{"two sides find each other by ARP", sides_find_each_other},
 		{"two queue pairs of one port talk without the wire",
 			two_queue_pairs_of_one_port_talk_without_the_wire},
 		{"datagrams to the own port and group need no wire",

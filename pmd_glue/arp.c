@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * ARP (RFC 826), with address conflict detection (RFC 5227), for IPv4 over Ethernet.
+ *
+ * A question for an address of ours is answered to who asked. What others say of themselves, in
+ * questions too, refreshes what is known of them.
+ */
+#include <string.h>
+
+#include "neigh.h"
+#include "wire.h"
+
+/* Behind the Ethernet header. */
+enum {
+	HARDWARE = 0,
+	PROTOCOL = 2,
+	LENGTHS = 4,
+	OPERATION = 6,
+	SENDER_MAC = 8,
+	SENDER_IP = 14,
+	TARGET_MAC = 18,
+	TARGET_IP = 24,
+	ARP_BYTES = 28,
+	FRAME_BYTES = 60, /* the shortest that Ethernet carries, without FCS */
+};
+
+enum {
+	ETHERNET = 1,
+	MAC_6_IP_4 = 0x0604,
+	REQUEST = 1,
+	REPLY = 2,
+};
+
+static const uint8_t to_all[6] = {0xff, 0xff, 0xff, 0xff, 0xff, 0xff};
+static const uint8_t nobody[6];
+
+static uint32_t build(const struct uroce_neigh *neigh, uint16_t operation, uint32_t sender_ip,
+	const uint8_t *target_mac, uint32_t target_ip, uint8_t *out)
+{
+	uint8_t *arp = out + UROCE_ETH_BYTES;
+
+	memset(out, 0, FRAME_BYTES);
+	memcpy(out + UROCE_ETH_DMAC, target_mac ? target_mac : to_all, 6);
+	memcpy(out + UROCE_ETH_SMAC, neigh->mac, 6);
+	uroce_store_be16(out + UROCE_ETH_TYPE, UROCE_ETHERTYPE_ARP);
+	uroce_store_be16(arp + HARDWARE, ETHERNET);
+	uroce_store_be16(arp + PROTOCOL, UROCE_ETHERTYPE_IPV4);
+	uroce_store_be16(arp + LENGTHS, MAC_6_IP_4);
+	uroce_store_be16(arp + OPERATION, operation);
+	memcpy(arp + SENDER_MAC, neigh->mac, 6);
+	uroce_store_be32(arp + SENDER_IP, sender_ip);
+	if (target_mac)
+		memcpy(arp + TARGET_MAC, target_mac, 6);
+	uroce_store_be32(arp + TARGET_IP, target_ip);
+	return FRAME_BYTES;
+}
+
+uint32_t uroce_arp_ask(const struct uroce_neigh *neigh, uint32_t addr, const struct uroce_gid *src,
+	const uint8_t *mac, uint8_t *out)
+{
+	return build(neigh, REQUEST, src ? uroce_gid_ipv4(*src) : 0, mac, addr, out);
+}
+
+uint32_t uroce_arp_announce(const struct uroce_neigh *neigh, uint32_t addr, uint8_t *out)
+{
+	return build(neigh, REQUEST, addr, NULL, addr, out);
+}
+
+static bool is_sound(const uint8_t *frame, uint32_t bytes)
+{
+	const uint8_t *arp = frame + UROCE_ETH_BYTES;
+	uint16_t operation;
+
+	if (bytes < UROCE_ETH_BYTES + ARP_BYTES)
+		return false;
+	operation = uroce_load_be16(arp + OPERATION);
+	return uroce_load_be16(arp + HARDWARE) == ETHERNET &&
+		uroce_load_be16(arp + PROTOCOL) == UROCE_ETHERTYPE_IPV4 &&
+		uroce_load_be16(arp + LENGTHS) == MAC_6_IP_4 &&
+		(operation == REQUEST || operation == REPLY) && !(arp[SENDER_MAC] & 1) &&
+		memcmp(arp + SENDER_MAC, nobody, sizeof(nobody)) != 0;
+}
+
+/* What the sender says of itself. */
+static uint32_t hear(struct uroce_neigh *neigh, uint64_t now_ns, const uint8_t *arp, uint8_t *out)
+{
+	struct uroce_gid sender = uroce_gid_of_ipv4(uroce_load_be32(arp + SENDER_IP));
+	struct uroce_neigh_own *own = uroce_neigh_find_own(neigh, sender);
+
+	if (own && uroce_neigh_rival(neigh, now_ns, own, arp + SENDER_MAC))
+		return uroce_arp_announce(neigh, uroce_gid_ipv4(sender), out);
+	/* A probe (RFC 5227) says nothing yet. */
+	if (!own && !uroce_gid_is_unspecified(sender))
+		uroce_neigh_hear(neigh, now_ns, sender, arp + SENDER_MAC);
+	return 0;
+}
+
+uint32_t uroce_arp_rx(struct uroce_neigh *neigh, uint64_t now_ns, const uint8_t *frame,
+	uint32_t bytes, uint8_t *out)
+{
+	const uint8_t *arp = frame + UROCE_ETH_BYTES;
+	uint32_t target, defence;
+
+	if (!is_sound(frame, bytes)) {
+		neigh->counters.malformed++;
+		return 0;
+	}
+	/* Our own, come back. */
+	if (memcmp(arp + SENDER_MAC, neigh->mac, sizeof(neigh->mac)) == 0)
+		return 0;
+	defence = hear(neigh, now_ns, arp, out);
+	target = uroce_load_be32(arp + TARGET_IP);
+	if (defence > 0 || uroce_load_be16(arp + OPERATION) != REQUEST ||
+		!uroce_neigh_find_own(neigh, uroce_gid_of_ipv4(target)))
+		return defence;
+	neigh->counters.answered++;
+	return build(neigh, REPLY, target, arp + SENDER_MAC, uroce_load_be32(arp + SENDER_IP), out);
+}

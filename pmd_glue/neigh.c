@@ -1,0 +1,416 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The table of neighbours.
+ *
+ * An address that somebody holds is asked for three times, a second apart, and then every ten
+ * seconds as long as it is held. One that answered is known for half a minute; then it is asked
+ * alone, and keeps its MAC however long it says nothing. One that nobody holds is forgotten after
+ * ten minutes. Times are those of RFC 4861 where that has them.
+ */
+#include "neigh.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+
+#include "gid_text.h"
+#include "log.h"
+#include "wire.h"
+
+#define SECOND_NS 1000000000ull
+
+enum {
+	TRIES = 3,
+	PATIENT_S = 10, /* between questions when three were in vain */
+	KNOWN_S = 30,
+	FORGET_S = 600,
+	DEFEND_S = 10,
+	/* Of an own address: probes for whether another has it, then announcements (RFC 5227). */
+	PROBES = 3,
+	ANNOUNCEMENTS = 2,
+	ECHOES_PER_S = 1000,
+};
+
+static const uint64_t never_ns = UINT64_MAX;
+
+void uroce_neigh_init(struct uroce_neigh *neigh, const struct uroce_gid *addrs, uint32_t num)
+{
+	memset(neigh, 0, sizeof(*neigh));
+	pthread_mutex_init(&neigh->lock, NULL);
+	for (uint32_t i = 0; i < num; i++)
+		neigh->own[i].addr = addrs[i];
+	neigh->num_own = num;
+	neigh->echo_tokens = ECHOES_PER_S;
+}
+
+void uroce_neigh_start(struct uroce_neigh *neigh, const uint8_t mac[6])
+{
+	memcpy(neigh->mac, mac, sizeof(neigh->mac));
+}
+
+void uroce_neigh_fini(struct uroce_neigh *neigh)
+{
+	pthread_mutex_destroy(&neigh->lock);
+}
+
+/* ---- entries ---- */
+
+static struct uroce_neigh_entry *find(struct uroce_neigh *neigh, struct uroce_gid addr)
+{
+	for (uint32_t i = 0; i < neigh->num; i++)
+		if (uroce_gid_equal(neigh->entries[i].addr, addr))
+			return &neigh->entries[i];
+	return NULL;
+}
+
+/* There is something to do from then on. */
+static void note_due(struct uroce_neigh *neigh, uint64_t due_ns)
+{
+	if (due_ns < atomic_load(&neigh->due_ns))
+		atomic_store(&neigh->due_ns, due_ns);
+}
+
+/* Room for one more: at the end, or where the one is that nobody has held for the longest. */
+static struct uroce_neigh_entry *make_room(struct uroce_neigh *neigh)
+{
+	struct uroce_neigh_entry *oldest = NULL;
+
+	if (neigh->num < UROCE_NEIGH_MAX)
+		return &neigh->entries[neigh->num++];
+	for (uint32_t i = 0; i < neigh->num; i++) {
+		struct uroce_neigh_entry *e = &neigh->entries[i];
+
+		if (e->users == 0 && e->state != UROCE_NEIGH_STATIC &&
+			(!oldest || e->used_ns < oldest->used_ns))
+			oldest = e;
+	}
+	return oldest;
+}
+
+static struct uroce_neigh_entry *find_or_add(struct uroce_neigh *neigh, struct uroce_gid addr)
+{
+	struct uroce_neigh_entry *e = find(neigh, addr);
+
+	if (e)
+		return e;
+	e = make_room(neigh);
+	if (e)
+		*e = (struct uroce_neigh_entry){.addr = addr};
+	return e;
+}
+
+int uroce_neigh_hold(struct uroce_neigh *neigh, struct uroce_gid addr)
+{
+	struct uroce_neigh_entry *e;
+
+	pthread_mutex_lock(&neigh->lock);
+	e = find_or_add(neigh, addr);
+	if (e && e->users++ == 0 && e->state == UROCE_NEIGH_ASKED) {
+		e->tries = 0;
+		e->due_ns = 0;
+		note_due(neigh, 0);
+	}
+	pthread_mutex_unlock(&neigh->lock);
+	return e ? 0 : -ENOMEM;
+}
+
+void uroce_neigh_release(struct uroce_neigh *neigh, struct uroce_gid addr, uint64_t now_ns)
+{
+	struct uroce_neigh_entry *e;
+
+	pthread_mutex_lock(&neigh->lock);
+	e = find(neigh, addr);
+	if (e && --e->users == 0) {
+		e->used_ns = now_ns;
+		note_due(neigh, now_ns + FORGET_S * SECOND_NS);
+	}
+	pthread_mutex_unlock(&neigh->lock);
+}
+
+/* A MAC for an entry, from the application or from the wire. */
+static void set_mac(struct uroce_neigh *neigh, struct uroce_neigh_entry *e, const uint8_t mac[6])
+{
+	if (e->version > 0 && memcmp(e->mac, mac, sizeof(e->mac)) == 0)
+		return;
+	memcpy(e->mac, mac, sizeof(e->mac));
+	e->version++;
+	atomic_fetch_add(&neigh->version, 1);
+}
+
+int uroce_neigh_set(struct uroce_neigh *neigh, struct uroce_gid addr, const uint8_t mac[6])
+{
+	struct uroce_neigh_entry *e;
+
+	pthread_mutex_lock(&neigh->lock);
+	e = find_or_add(neigh, addr);
+	if (e) {
+		e->state = UROCE_NEIGH_STATIC;
+		set_mac(neigh, e, mac);
+	}
+	pthread_mutex_unlock(&neigh->lock);
+	return e ? 0 : -ENOMEM;
+}
+
+uint32_t uroce_neigh_find(struct uroce_neigh *neigh, struct uroce_gid addr, uint8_t mac[6])
+{
+	const struct uroce_neigh_entry *e;
+	uint32_t version = 0;
+
+	pthread_mutex_lock(&neigh->lock);
+	e = find(neigh, addr);
+	if (e && e->version > 0) {
+		version = e->version;
+		memcpy(mac, e->mac, sizeof(e->mac));
+	}
+	pthread_mutex_unlock(&neigh->lock);
+	return version;
+}
+
+/* ---- hearing ---- */
+
+static void tell_of_change(
+	const struct uroce_neigh_entry *e, const uint8_t mac[6], const char *what)
+{
+	char text[UROCE_GID_TEXT_BYTES];
+
+	uroce_gid_text(e->addr, text);
+	UROCE_LOG(WARNING,
+		"%s was at %02x:%02x:%02x:%02x:%02x:%02x, and now at "
+		"%02x:%02x:%02x:%02x:%02x:%02x: "
+		"%s\n",
+		text, e->mac[0], e->mac[1], e->mac[2], e->mac[3], e->mac[4], e->mac[5], mac[0],
+		mac[1], mac[2], mac[3], mac[4], mac[5], what);
+}
+
+void uroce_neigh_hear(
+	struct uroce_neigh *neigh, uint64_t now_ns, struct uroce_gid addr, const uint8_t mac[6])
+{
+	struct uroce_neigh_entry *e = find(neigh, addr);
+	bool other = e && e->version > 0 && memcmp(e->mac, mac, sizeof(e->mac)) != 0;
+
+	if (!e) {
+		neigh->counters.unasked++;
+		return;
+	}
+	if (e->state == UROCE_NEIGH_STATIC) {
+		neigh->counters.static_refused += other;
+		if (other)
+			tell_of_change(e, mac, "refused, since the application has set it");
+		return;
+	}
+	if (other) {
+		neigh->counters.changed++;
+		tell_of_change(e, mac, "its connections follow it there");
+	}
+	neigh->counters.learnt++;
+	set_mac(neigh, e, mac);
+	e->state = UROCE_NEIGH_KNOWN;
+	e->tries = 0;
+	e->due_ns = now_ns + KNOWN_S * SECOND_NS;
+	note_due(neigh, e->due_ns);
+}
+
+struct uroce_neigh_own *uroce_neigh_find_own(struct uroce_neigh *neigh, struct uroce_gid addr)
+{
+	for (uint32_t i = 0; i < neigh->num_own; i++)
+		if (uroce_gid_equal(neigh->own[i].addr, addr))
+			return &neigh->own[i];
+	return NULL;
+}
+
+bool uroce_neigh_rival(struct uroce_neigh *neigh, uint64_t now_ns, struct uroce_neigh_own *own,
+	const uint8_t mac[6])
+{
+	char text[UROCE_GID_TEXT_BYTES];
+	bool again = memcmp(neigh->rival, mac, sizeof(neigh->rival)) == 0;
+
+	neigh->counters.conflicts++;
+	memcpy(neigh->rival, mac, sizeof(neigh->rival));
+	if (!again) {
+		uroce_gid_text(own->addr, text);
+		UROCE_LOG(ERR,
+			"%02x:%02x:%02x:%02x:%02x:%02x claims our address %s: give one of the two "
+			"another address\n",
+			mac[0], mac[1], mac[2], mac[3], mac[4], mac[5], text);
+	}
+	if (own->defended_ns != 0 && now_ns - own->defended_ns < DEFEND_S * SECOND_NS)
+		return false;
+	own->defended_ns = now_ns;
+	return true;
+}
+
+/* ---- asking ---- */
+
+static bool is_link_local(struct uroce_gid addr)
+{
+	return addr.high >> 54 == 0xfe80 >> 6;
+}
+
+/* An own address of the same IP version, and if there is one of the same scope, to ask from. */
+static const struct uroce_gid *source_for(const struct uroce_neigh *neigh, struct uroce_gid addr)
+{
+	const struct uroce_gid *any = NULL;
+
+	for (uint32_t i = 0; i < neigh->num_own; i++) {
+		const struct uroce_gid *own = &neigh->own[i].addr;
+
+		if (uroce_gid_is_ipv4(*own) != uroce_gid_is_ipv4(addr))
+			continue;
+		if (is_link_local(*own) == is_link_local(addr))
+			return own;
+		any = own;
+	}
+	return any;
+}
+
+static uint32_t ask(
+	struct uroce_neigh *neigh, struct uroce_neigh_entry *e, uint64_t now_ns, uint8_t *out)
+{
+	const struct uroce_gid *src = source_for(neigh, e->addr);
+	bool alone = e->state == UROCE_NEIGH_DOUBTED && e->tries < TRIES;
+
+	if (++e->tries < TRIES)
+		e->due_ns = now_ns + SECOND_NS;
+	else
+		e->due_ns = now_ns + PATIENT_S * SECOND_NS;
+	if (!src)
+		return 0;
+	neigh->counters.asked++;
+	if (!uroce_gid_is_ipv4(e->addr))
+		return uroce_nd_ask(neigh, e->addr, src, alone ? e->mac : NULL, out);
+	return uroce_arp_ask(neigh, uroce_gid_ipv4(e->addr), src, alone ? e->mac : NULL, out);
+}
+
+/* Whether an entry that is due is forgotten; else what it sends, if anything. */
+static bool attend(struct uroce_neigh *neigh, struct uroce_neigh_entry *e, uint64_t now_ns,
+	uint8_t *out, uint32_t *bytes)
+{
+	*bytes = 0;
+	if (e->users == 0) {
+		e->due_ns = e->used_ns + FORGET_S * SECOND_NS;
+		return e->due_ns <= now_ns;
+	}
+	if (e->state == UROCE_NEIGH_KNOWN) {
+		e->state = UROCE_NEIGH_DOUBTED;
+		e->tries = 0;
+	}
+	*bytes = ask(neigh, e, now_ns, out);
+	return false;
+}
+
+/* The next probe or announcement of an own address. */
+static uint32_t tell(
+	struct uroce_neigh *neigh, struct uroce_neigh_own *own, uint64_t now_ns, uint8_t *out)
+{
+	bool probe = own->told < PROBES;
+
+	own->told++;
+	own->due_ns = own->told < PROBES + ANNOUNCEMENTS ? now_ns + SECOND_NS : never_ns;
+	if (!uroce_gid_is_ipv4(own->addr))
+		return probe ? uroce_nd_ask(neigh, own->addr, NULL, NULL, out)
+			     : uroce_nd_announce(neigh, own->addr, out);
+	return probe ? uroce_arp_ask(neigh, uroce_gid_ipv4(own->addr), NULL, NULL, out)
+		     : uroce_arp_announce(neigh, uroce_gid_ipv4(own->addr), out);
+}
+
+static uint32_t next_of_own(struct uroce_neigh *neigh, uint64_t now_ns, uint8_t *out)
+{
+	for (uint32_t i = 0; i < neigh->num_own; i++) {
+		struct uroce_neigh_own *own = &neigh->own[i];
+		uint32_t bytes = own->due_ns <= now_ns ? tell(neigh, own, now_ns, out) : 0;
+
+		if (bytes > 0)
+			return bytes;
+		note_due(neigh, own->due_ns);
+	}
+	return 0;
+}
+
+static uint32_t next_of_entries(struct uroce_neigh *neigh, uint64_t now_ns, uint8_t *out)
+{
+	for (uint32_t i = 0; i < neigh->num;) {
+		struct uroce_neigh_entry *e = &neigh->entries[i];
+		uint32_t bytes = 0;
+
+		if (e->state != UROCE_NEIGH_STATIC && e->due_ns <= now_ns &&
+			attend(neigh, e, now_ns, out, &bytes)) {
+			*e = neigh->entries[--neigh->num];
+			continue;
+		}
+		if (bytes > 0)
+			return bytes;
+		if (e->state != UROCE_NEIGH_STATIC)
+			note_due(neigh, e->due_ns);
+		i++;
+	}
+	return 0;
+}
+
+uint32_t uroce_neigh_tx(struct uroce_neigh *neigh, uint64_t now_ns, struct uroce_slot *slot)
+{
+	uint32_t bytes;
+
+	if (atomic_load_explicit(&neigh->due_ns, memory_order_relaxed) > now_ns ||
+		slot->capacity_bytes < UROCE_NEIGH_FRAME_BYTES)
+		return 0;
+	pthread_mutex_lock(&neigh->lock);
+	/* Until all have been looked at; one that is found may have others behind it. */
+	atomic_store(&neigh->due_ns, never_ns);
+	bytes = next_of_own(neigh, now_ns, slot->data);
+	if (bytes == 0)
+		bytes = next_of_entries(neigh, now_ns, slot->data);
+	if (bytes > 0)
+		atomic_store(&neigh->due_ns, 0);
+	pthread_mutex_unlock(&neigh->lock);
+	return slot->bytes = bytes;
+}
+
+/* ---- frames ---- */
+
+/* A ping more may be answered. */
+static bool may_echo(struct uroce_neigh *neigh, uint64_t now_ns)
+{
+	if (now_ns - neigh->echo_ns >= SECOND_NS) {
+		neigh->echo_ns = now_ns;
+		neigh->echo_tokens = ECHOES_PER_S;
+	}
+	if (neigh->echo_tokens == 0) {
+		neigh->counters.echoes_limited++;
+		return false;
+	}
+	neigh->echo_tokens--;
+	return true;
+}
+
+static bool take_ip(struct uroce_neigh *neigh, uint64_t now_ns, const uint8_t *frame,
+	uint32_t bytes, struct uroce_slot *slot)
+{
+	if (uroce_load_be16(frame + UROCE_ETH_TYPE) == UROCE_ETHERTYPE_IPV6 &&
+		uroce_nd_is(frame, bytes)) {
+		slot->bytes = uroce_nd_rx(neigh, now_ns, frame, bytes, slot->data);
+		return true;
+	}
+	if (!uroce_echo_rx(neigh, frame, bytes, slot))
+		return false;
+	if (!may_echo(neigh, now_ns))
+		slot->bytes = 0;
+	neigh->counters.echoes += slot->bytes > 0;
+	return true;
+}
+
+bool uroce_neigh_rx(struct uroce_neigh *neigh, uint64_t now_ns, const uint8_t *frame,
+	uint32_t bytes, struct uroce_slot *slot)
+{
+	bool taken = true;
+
+	slot->bytes = 0;
+	if (bytes < UROCE_ETH_BYTES || slot->capacity_bytes < UROCE_NEIGH_FRAME_BYTES)
+		return false;
+	pthread_mutex_lock(&neigh->lock);
+	if (uroce_load_be16(frame + UROCE_ETH_TYPE) == UROCE_ETHERTYPE_ARP)
+		slot->bytes = uroce_arp_rx(neigh, now_ns, frame, bytes, slot->data);
+	else
+		taken = take_ip(neigh, now_ns, frame, bytes, slot);
+	pthread_mutex_unlock(&neigh->lock);
+	return taken;
+}

@@ -1,0 +1,371 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The table of neighbours: what is asked, when, and what is believed.
+ *
+ * The literal frames are what Linux sent when it asked and answered.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "cunit_run.h"
+#include "neigh.h"
+#include "wire.h"
+
+#define SECOND_NS 1000000000ull
+
+// clang-format off
+
+/* 192.0.2.1 at 02::01 asks all who has 192.0.2.2, and 02::02 answers it. */
+static const uint8_t linux_asks[42] = {
+	0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x02, 0x00, 0x00, 0x00, 0x00, 0x01, 0x08, 0x06, 0x00, 0x01,
+	0x08, 0x00, 0x06, 0x04, 0x00, 0x01, 0x02, 0x00, 0x00, 0x00, 0x00, 0x01, 0xc0, 0x00, 0x02, 0x01,
+	0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0xc0, 0x00, 0x02, 0x02,
+};
+static const uint8_t linux_answers[42] = {
+	0x02, 0x00, 0x00, 0x00, 0x00, 0x01, 0x02, 0x00, 0x00, 0x00, 0x00, 0x02, 0x08, 0x06, 0x00, 0x01,
+	0x08, 0x00, 0x06, 0x04, 0x00, 0x02, 0x02, 0x00, 0x00, 0x00, 0x00, 0x02, 0xc0, 0x00, 0x02, 0x02,
+	0x02, 0x00, 0x00, 0x00, 0x00, 0x01, 0xc0, 0x00, 0x02, 0x01,
+};
+
+// clang-format on
+
+static const uint8_t mac_1[6] = {2, 0, 0, 0, 0, 1}, mac_2[6] = {2, 0, 0, 0, 0, 2},
+		     mac_3[6] = {2, 0, 0, 0, 0, 3};
+
+static struct uroce_neigh neigh;
+static uint8_t out[UROCE_NEIGH_FRAME_BYTES];
+static uint64_t now_ns;
+
+static struct uroce_gid ip(uint32_t last)
+{
+	return uroce_gid_of_ipv4(0xc0000200 + last);
+}
+
+/* We are 192.0.2.<who> at mac. */
+static void start(uint32_t who, const uint8_t mac[6])
+{
+	const struct uroce_gid addr = ip(who);
+
+	uroce_neigh_init(&neigh, &addr, 1);
+	uroce_neigh_start(&neigh, mac);
+	now_ns = SECOND_NS;
+}
+
+static uint32_t next(void)
+{
+	struct uroce_slot slot = {.data = out, .capacity_bytes = sizeof(out)};
+
+	memset(out, 0xee, sizeof(out));
+	return uroce_neigh_tx(&neigh, now_ns, &slot);
+}
+
+/* The answer's bytes; -1: it was none of ours. */
+static int give(const uint8_t *frame, uint32_t bytes)
+{
+	struct uroce_slot slot = {.data = out, .capacity_bytes = sizeof(out)};
+
+	memset(out, 0xee, sizeof(out));
+	return uroce_neigh_rx(&neigh, now_ns, frame, bytes, &slot) ? (int)slot.bytes : -1;
+}
+
+/* Past the probes and announcements of the own address. */
+static void be_settled(void)
+{
+	for (int i = 0; i < 5; i++) {
+		CU_ASSERT_EQUAL(next(), 60);
+		CU_ASSERT_EQUAL(next(), 0);
+		now_ns += SECOND_NS;
+	}
+	CU_ASSERT_EQUAL(next(), 0);
+}
+
+/* ---- asking ---- */
+
+static void what_is_held_is_asked_for(void)
+{
+	uint8_t mac[6];
+
+	start(1, mac_1);
+	be_settled();
+	CU_ASSERT_EQUAL(uroce_neigh_hold(&neigh, ip(2)), 0);
+	CU_ASSERT_EQUAL(next(), 60);
+	CU_ASSERT_EQUAL(memcmp(out, linux_asks, sizeof(linux_asks)), 0);
+	for (uint32_t i = sizeof(linux_asks); i < 60; i++)
+		CU_ASSERT_EQUAL(out[i], 0);
+	CU_ASSERT_EQUAL(next(), 0);
+	CU_ASSERT_EQUAL(uroce_neigh_find(&neigh, ip(2), mac), 0);
+	CU_ASSERT_EQUAL(give(linux_answers, sizeof(linux_answers)), 0);
+	CU_ASSERT_EQUAL(uroce_neigh_find(&neigh, ip(2), mac), 1);
+	CU_ASSERT_EQUAL(memcmp(mac, mac_2, 6), 0);
+	CU_ASSERT_EQUAL(atomic_load(&neigh.version), 1);
+	uroce_neigh_fini(&neigh);
+}
+
+static void nobody_answers(void)
+{
+	start(1, mac_1);
+	be_settled();
+	CU_ASSERT_EQUAL(uroce_neigh_hold(&neigh, ip(2)), 0);
+	/* Three times, a second apart; then every ten. */
+	for (int i = 0; i < 6; i++) {
+		uint64_t wait_ns = i % 3 < 2 && i < 3 ? SECOND_NS : 10 * SECOND_NS;
+
+		CU_ASSERT_EQUAL(next(), 60);
+		now_ns += wait_ns - 1;
+		CU_ASSERT_EQUAL(next(), 0);
+		now_ns += 1;
+	}
+	uroce_neigh_release(&neigh, ip(2), now_ns);
+	CU_ASSERT_EQUAL(next(), 0);
+	/* Forgotten after a while. */
+	now_ns += 600 * SECOND_NS - 1;
+	CU_ASSERT_EQUAL(next(), 0);
+	CU_ASSERT_EQUAL(neigh.num, 1);
+	now_ns += 1;
+	CU_ASSERT_EQUAL(next(), 0);
+	CU_ASSERT_EQUAL(neigh.num, 0);
+	uroce_neigh_fini(&neigh);
+}
+
+/* After half a minute it alone is asked; what it says refreshes, silence changes nothing. */
+static void a_known_one_is_asked_again(void)
+{
+	uint8_t mac[6];
+
+	start(1, mac_1);
+	be_settled();
+	CU_ASSERT_EQUAL(uroce_neigh_hold(&neigh, ip(2)), 0);
+	CU_ASSERT_EQUAL(next(), 60);
+	CU_ASSERT_EQUAL(give(linux_answers, sizeof(linux_answers)), 0);
+	for (int round = 0; round < 2; round++) {
+		now_ns += 30 * SECOND_NS - 1;
+		CU_ASSERT_EQUAL(next(), 0);
+		now_ns += 1;
+		CU_ASSERT_EQUAL(next(), 60);
+		CU_ASSERT_EQUAL(memcmp(out, mac_2, 6), 0);
+		CU_ASSERT_EQUAL(give(linux_answers, sizeof(linux_answers)), 0);
+	}
+	now_ns += 30 * SECOND_NS;
+	for (int i = 0; i < 10; i++) {
+		CU_ASSERT_EQUAL(next(), 60);
+		/* Three times it alone, then all. */
+		CU_ASSERT_EQUAL(memcmp(out, mac_2, 6) == 0, i < 3);
+		CU_ASSERT_EQUAL(uroce_neigh_find(&neigh, ip(2), mac), 1);
+		now_ns += 10 * SECOND_NS;
+	}
+	CU_ASSERT_EQUAL(atomic_load(&neigh.version), 1);
+	uroce_neigh_fini(&neigh);
+}
+
+/* ---- believing ---- */
+
+/* A frame of linux_answers from another MAC. */
+static int answer_from(const uint8_t mac[6])
+{
+	uint8_t frame[42];
+
+	memcpy(frame, linux_answers, sizeof(frame));
+	memcpy(frame + 6, mac, 6);
+	memcpy(frame + 22, mac, 6);
+	return give(frame, sizeof(frame));
+}
+
+static void only_what_was_asked_is_believed(void)
+{
+	uint8_t mac[6];
+
+	start(1, mac_1);
+	be_settled();
+	CU_ASSERT_EQUAL(answer_from(mac_3), 0);
+	CU_ASSERT_EQUAL(uroce_neigh_find(&neigh, ip(2), mac), 0);
+	CU_ASSERT_EQUAL(neigh.num, 0);
+	CU_ASSERT_EQUAL(neigh.counters.unasked, 1);
+	uroce_neigh_fini(&neigh);
+}
+
+static void a_changed_mac_is_followed_and_counted(void)
+{
+	uint8_t mac[6];
+
+	start(1, mac_1);
+	CU_ASSERT_EQUAL(uroce_neigh_hold(&neigh, ip(2)), 0);
+	CU_ASSERT_EQUAL(answer_from(mac_2), 0);
+	CU_ASSERT_EQUAL(answer_from(mac_2), 0);
+	CU_ASSERT_EQUAL(neigh.counters.changed, 0);
+	CU_ASSERT_EQUAL(answer_from(mac_3), 0);
+	CU_ASSERT_EQUAL(neigh.counters.changed, 1);
+	CU_ASSERT_EQUAL(uroce_neigh_find(&neigh, ip(2), mac), 2);
+	CU_ASSERT_EQUAL(memcmp(mac, mac_3, 6), 0);
+	CU_ASSERT_EQUAL(atomic_load(&neigh.version), 2);
+	uroce_neigh_fini(&neigh);
+}
+
+static void what_the_application_said_holds(void)
+{
+	uint8_t mac[6];
+
+	start(1, mac_1);
+	be_settled();
+	CU_ASSERT_EQUAL(uroce_neigh_set(&neigh, ip(2), mac_2), 0);
+	CU_ASSERT_EQUAL(uroce_neigh_hold(&neigh, ip(2)), 0);
+	CU_ASSERT_EQUAL(next(), 0);
+	CU_ASSERT_EQUAL(answer_from(mac_2), 0);
+	CU_ASSERT_EQUAL(neigh.counters.static_refused, 0);
+	CU_ASSERT_EQUAL(answer_from(mac_3), 0);
+	CU_ASSERT_EQUAL(neigh.counters.static_refused, 1);
+	CU_ASSERT_EQUAL(uroce_neigh_find(&neigh, ip(2), mac), 1);
+	CU_ASSERT_EQUAL(memcmp(mac, mac_2, 6), 0);
+	now_ns += 3600 * SECOND_NS;
+	CU_ASSERT_EQUAL(next(), 0);
+	uroce_neigh_fini(&neigh);
+}
+
+static void a_full_table_makes_room_for_who_is_needed(void)
+{
+	start(1, mac_1);
+	for (uint32_t i = 0; i < UROCE_NEIGH_MAX; i++)
+		CU_ASSERT_EQUAL(uroce_neigh_hold(&neigh, uroce_gid_of_ipv4(0x0a000000 + i)), 0);
+	CU_ASSERT_EQUAL(uroce_neigh_hold(&neigh, ip(2)), -ENOMEM);
+	CU_ASSERT_EQUAL(uroce_neigh_set(&neigh, ip(2), mac_2), -ENOMEM);
+	uroce_neigh_release(&neigh, uroce_gid_of_ipv4(0x0a000007), 5);
+	uroce_neigh_release(&neigh, uroce_gid_of_ipv4(0x0a000009), 4);
+	CU_ASSERT_EQUAL(uroce_neigh_hold(&neigh, ip(2)), 0);
+	/* Who was free for longer has gone. */
+	CU_ASSERT_TRUE(uroce_gid_equal(neigh.entries[9].addr, ip(2)));
+	CU_ASSERT_EQUAL(neigh.entries[9].users, 1);
+	uroce_neigh_fini(&neigh);
+}
+
+/* ---- answering ---- */
+
+static void who_asks_for_us_is_answered(void)
+{
+	start(2, mac_2);
+	CU_ASSERT_EQUAL(give(linux_asks, sizeof(linux_asks)), 60);
+	CU_ASSERT_EQUAL(memcmp(out, linux_answers, sizeof(linux_answers)), 0);
+	CU_ASSERT_EQUAL(neigh.counters.answered, 1);
+	/* Nobody is remembered for asking. */
+	CU_ASSERT_EQUAL(neigh.num, 0);
+	uroce_neigh_fini(&neigh);
+	start(3, mac_3);
+	CU_ASSERT_EQUAL(give(linux_asks, sizeof(linux_asks)), 0);
+	uroce_neigh_fini(&neigh);
+}
+
+/* Who asks tells its own MAC: no question of ours is needed. */
+static void who_asks_is_known_if_wanted(void)
+{
+	uint8_t mac[6];
+
+	start(2, mac_2);
+	CU_ASSERT_EQUAL(uroce_neigh_hold(&neigh, ip(1)), 0);
+	CU_ASSERT_EQUAL(give(linux_asks, sizeof(linux_asks)), 60);
+	CU_ASSERT_EQUAL(uroce_neigh_find(&neigh, ip(1), mac), 1);
+	CU_ASSERT_EQUAL(memcmp(mac, mac_1, 6), 0);
+	uroce_neigh_fini(&neigh);
+}
+
+static void what_is_not_sound_is_counted(void)
+{
+	/* offset and value: hardware, protocol, lengths, operation, a group's MAC as a sender */
+	static const struct {
+		uint32_t at;
+		uint8_t value;
+	} wrong[] = {{14, 1}, {15, 2}, {16, 0x86}, {17, 1}, {18, 7}, {19, 16}, {20, 1}, {21, 3},
+		{21, 0}, {22, 3}};
+	uint8_t frame[42];
+
+	start(2, mac_2);
+	for (uint32_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+		memcpy(frame, linux_asks, sizeof(frame));
+		frame[wrong[i].at] = wrong[i].value;
+		CU_ASSERT_EQUAL(give(frame, sizeof(frame)), 0);
+		CU_ASSERT_EQUAL(neigh.counters.malformed, i + 1);
+	}
+	for (uint32_t bytes = 14; bytes < sizeof(frame); bytes++)
+		CU_ASSERT_EQUAL(give(linux_asks, bytes), 0);
+	CU_ASSERT_EQUAL(neigh.counters.answered, 0);
+	for (uint32_t bytes = 0; bytes < 14; bytes++)
+		CU_ASSERT_EQUAL(give(linux_asks, bytes), -1);
+	memset(frame + 22, 0, 6);
+	CU_ASSERT_EQUAL(give(frame, sizeof(frame)), 0);
+	uroce_neigh_fini(&neigh);
+}
+
+/* ---- our own address ---- */
+
+static void our_address_is_probed_and_announced(void)
+{
+	uint8_t back[60];
+
+	start(1, mac_1);
+	for (int i = 0; i < 5; i++) {
+		CU_ASSERT_EQUAL(next(), 60);
+		/* To all: who has 192.0.2.1; a probe names no sender, an announcement us. */
+		CU_ASSERT_EQUAL(memcmp(out, linux_asks, 6), 0);
+		CU_ASSERT_EQUAL(uroce_load_be16(out + 20), 1);
+		CU_ASSERT_EQUAL(uroce_load_be32(out + 28), i < 3 ? 0 : 0xc0000201);
+		CU_ASSERT_EQUAL(uroce_load_be32(out + 38), 0xc0000201);
+		memcpy(back, out, sizeof(back));
+		CU_ASSERT_EQUAL(next(), 0);
+		/* They come back from a port that hears itself. */
+		CU_ASSERT_EQUAL(give(back, sizeof(back)), 0);
+		now_ns += SECOND_NS;
+	}
+	CU_ASSERT_EQUAL(next(), 0);
+	CU_ASSERT_EQUAL(neigh.counters.conflicts, 0);
+	uroce_neigh_fini(&neigh);
+}
+
+static void another_that_claims_our_address_is_told_off(void)
+{
+	uint8_t frame[42];
+
+	start(1, mac_1);
+	memcpy(frame, linux_asks, sizeof(frame));
+	memcpy(frame + 22, mac_3, 6);
+	CU_ASSERT_EQUAL(give(frame, sizeof(frame)), 60);
+	CU_ASSERT_EQUAL(memcmp(out, linux_asks, 6), 0);
+	CU_ASSERT_EQUAL(uroce_load_be32(out + 28), 0xc0000201);
+	CU_ASSERT_EQUAL(uroce_load_be32(out + 38), 0xc0000201);
+	/* Not again within ten seconds: two of us would shout for ever. */
+	now_ns += 10 * SECOND_NS - 1;
+	CU_ASSERT_EQUAL(give(frame, sizeof(frame)), 0);
+	now_ns += 1;
+	CU_ASSERT_EQUAL(give(frame, sizeof(frame)), 60);
+	CU_ASSERT_EQUAL(neigh.counters.conflicts, 3);
+	uroce_neigh_fini(&neigh);
+}
+
+static void no_room_no_frame(void)
+{
+	struct uroce_slot slot = {.data = out, .capacity_bytes = UROCE_NEIGH_FRAME_BYTES - 1};
+
+	start(1, mac_1);
+	CU_ASSERT_EQUAL(uroce_neigh_tx(&neigh, now_ns, &slot), 0);
+	CU_ASSERT_FALSE(uroce_neigh_rx(&neigh, now_ns, linux_asks, sizeof(linux_asks), &slot));
+	uroce_neigh_fini(&neigh);
+}
+
+int main(void)
+{
+	static const struct unit_case cases[] = {
+		{"what is held is asked for, and learnt", what_is_held_is_asked_for},
+		{"who does not answer is asked again, until nobody needs it", nobody_answers},
+		{"a known one is asked again, and stays known", a_known_one_is_asked_again},
+		{"only what was asked for is believed", only_what_was_asked_is_believed},
+		{"a changed MAC is followed and counted", a_changed_mac_is_followed_and_counted},
+		{"what the application said holds", what_the_application_said_holds},
+		{"a full table makes room for who is needed",
+			a_full_table_makes_room_for_who_is_needed},
+		{"who asks for us is answered", who_asks_for_us_is_answered},
+		{"who asks is known if it is wanted", who_asks_is_known_if_wanted},
+		{"ARP that is not sound is counted", what_is_not_sound_is_counted},
+		{"our address is probed and announced", our_address_is_probed_and_announced},
+		{"another that claims our address is told off",
+			another_that_claims_our_address_is_told_off},
+		{"without room no frame", no_room_no_frame},
+	};
+
+	return run_suite("neigh", cases, sizeof(cases) / sizeof(cases[0]));
+}
