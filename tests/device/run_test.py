@@ -26,6 +26,7 @@ import select
 import shutil
 import signal
 import socket
+import struct
 import subprocess
 import sys
 import tempfile
@@ -514,6 +515,54 @@ def test_ipv6(perf):
         end(server)
 
 
+def ping_once(addr):
+    """One echo request of this kernel's, again and again until it is answered or 20 seconds pass."""
+    v6 = ":" in addr
+    family, proto = (socket.AF_INET6, socket.IPPROTO_ICMPV6) if v6 else \
+        (socket.AF_INET, socket.IPPROTO_ICMP)
+    limit = time.monotonic() + 20
+    with socket.socket(family, socket.SOCK_RAW, proto) as s:
+        s.settimeout(1)
+        body = struct.pack("!BBHHH", 128 if v6 else 8, 0, 0, PID & 0xffff, 1) + b"uroce" * 20
+        if not v6:
+            total = sum(struct.unpack("!%dH" % (len(body) // 2), body))
+            total = (total & 0xffff) + (total >> 16)
+            body = body[:2] + struct.pack("!H", ~total & 0xffff) + body[4:]
+        while time.monotonic() < limit:
+            try:
+                s.sendto(body, (addr, 0))
+                answer = s.recv(2048)[0 if v6 else 20:]
+            except (TimeoutError, OSError):
+                continue
+            if answer[0] == (129 if v6 else 0) and answer[4:] == body[4:]:
+                return True
+    return False
+
+
+def test_neighbours(perf):
+    """The kernel at the other end finds the endpoint, and its pings are answered meanwhile."""
+    for addrs, target, net in (((None, None), "192.0.2.1", "192.0.2.0/24"),
+                               (("2001:db8::1/64", "2001:db8::2/64"), "2001:db8::1",
+                                "2001:db8::/64")):
+        pair = packet_pair("af_packet", addrs=addrs)
+        with check("af_packet: a kernel finds and pings %s while messages flow" % target):
+            ip("-n", NETNS[1], "route", "add", net, "dev", VETH[1])
+            server = pair.server(perf)
+            client = pair.client(perf, "write", "--duration", "20", "--size", "64", "--json")
+            try:
+                wait_until(lambda: is_busy(pair, 0))
+                pinger = start(in_netns(NETNS[1]) + [sys.executable, os.path.abspath(__file__),
+                                                     "--ping", target])
+                end(pinger)
+                demand(pinger.returncode == 0, "nobody answered")
+                told = ask_telemetry(pair.prefix(0), "/uroce/neighbours")["port_0"]
+                demand(told["answered"] > 0 and told["echoes"] > 0, told)
+            finally:
+                for child in (client, server):
+                    child.kill()
+                    child.communicate()
+
+
 def test_slots(perf):
     """p4-dpdk-target#62: the driver says 9000, its slots of 2048 bytes would cut what is longer."""
     with check("af_packet: slots of 2048 bytes lower the path MTU"):
@@ -563,6 +612,7 @@ def test_af_packet(perf):
                        (0, 1, 1023, 1024, 1025, 65536, 1 << 20, 16 << 20), some)
             test_ipv6(perf)
             test_quiet(perf)
+            test_neighbours(perf)
         with namespaces(9000):
             test_slots(perf)
             test_sizes(packet_pair("af_packet, jumbo frames",
@@ -596,6 +646,8 @@ def clean_up(scratch):
 
 
 def main():
+    if len(sys.argv) == 3 and sys.argv[1] == "--ping":
+        return 0 if ping_once(sys.argv[2]) else 1
     if len(sys.argv) == 3 and sys.argv[1] == "--sniff":
         sniff(sys.argv[2])
         return 0
