@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Fuzzing the table of neighbours: what anybody on the link may send, while addresses are held and
+ * let go and time passes.
+ *
+ * Lengths and checksums are right unless the input says otherwise. Whatever comes, an answer fits
+ * its buffer and comes from our MAC, only what somebody held is learnt, what the application set
+ * stays, and nobody makes the table grow.
+ */
+#include "input.h"
+
+#include <string.h>
+
+#include "neigh.h"
+#include "wire.h"
+
+enum {
+	STEPS_MAX = 300,
+	ADDRS = 8, /* of others; the first is set by the application */
+	IP = UROCE_ETH_BYTES,
+	ROOM = 256,
+};
+
+static const uint8_t our_mac[6] = {2, 0, 0, 0, 0, 1}, static_mac[6] = {2, 0, 0, 0, 0, 9};
+static const struct uroce_gid ours[] = {
+	{0, 0xffffc0000201}, {0x20010db8ull << 32, 1}, {0xfe80ull << 48, 1}};
+
+struct table {
+	struct uroce_neigh neigh;
+	struct input in;
+	uint64_t now_ns;
+	uint32_t held[ADDRS];
+};
+
+static struct uroce_gid other(uint32_t i)
+{
+	return i % 2 ? (struct uroce_gid){0x20010db8ull << 32, 0x100 + i}
+		     : uroce_gid_of_ipv4(0xc0000280 + i);
+}
+
+/* One of ours, one of others, or none at all. */
+static struct uroce_gid take_addr(struct input *in)
+{
+	uint32_t how = take(in, 1);
+
+	if (how < 0x60)
+		return ours[how % 3];
+	if (how < 0xf0)
+		return other(how % ADDRS);
+	return (struct uroce_gid){(uint64_t)take(in, 4) << 32, take(in, 4)};
+}
+
+static void take_mac(struct input *in, uint8_t mac[6])
+{
+	static const uint8_t some[][6] = {{2, 0, 0, 0, 0, 1}, {2, 0, 0, 0, 0, 2},
+		{0xff, 0xff, 0xff, 0xff, 0xff, 0xff}, {0x33, 0x33, 0xff, 0, 0, 1}, {0}};
+	uint32_t how = take(in, 1);
+
+	memcpy(mac, some[how % 5], 6);
+	if (how & 0x80)
+		take_bytes(in, mac, 6);
+}
+
+static void check(struct table *t, const struct uroce_slot *slot)
+{
+	uint8_t mac[6];
+
+	FUZZ_MUST(slot->bytes <= slot->capacity_bytes);
+	FUZZ_MUST(slot->bytes == 0 || memcmp(slot->data + UROCE_ETH_SMAC, our_mac, 6) == 0);
+	FUZZ_MUST(t->neigh.num <= ADDRS);
+	FUZZ_MUST(uroce_neigh_find(&t->neigh, other(0), mac) == 1);
+	FUZZ_MUST(memcmp(mac, static_mac, 6) == 0);
+	/* A group's MAC is nobody's. */
+	for (uint32_t i = 1; i < ADDRS; i++)
+		if (uroce_neigh_find(&t->neigh, other(i), mac) > 0)
+			FUZZ_MUST(!(mac[0] & 1));
+}
+
+/* From a copy of exactly that size, so that a step over its edge is seen. */
+static void give(struct table *t, const uint8_t *frame, uint32_t bytes)
+{
+	static uint8_t out[ROOM];
+	struct uroce_slot slot = {.data = out, .capacity_bytes = UROCE_NEIGH_FRAME_BYTES};
+	uint8_t *copy = malloc(bytes ? bytes : 1);
+
+	FUZZ_MUST(copy);
+	memcpy(copy, frame, bytes);
+	uroce_neigh_rx(&t->neigh, t->now_ns, copy, bytes, &slot);
+	free(copy);
+	check(t, &slot);
+}
+
+static void give_arp(struct table *t)
+{
+	uint8_t f[60] = {0}, *arp = f + UROCE_ETH_BYTES;
+	struct input *in = &t->in;
+	uint32_t damage = take(in, 1);
+
+	take_mac(in, f);
+	take_mac(in, f + UROCE_ETH_SMAC);
+	uroce_store_be16(f + UROCE_ETH_TYPE, UROCE_ETHERTYPE_ARP);
+	uroce_store_be32(arp, 0x00010800);
+	uroce_store_be16(arp + 4, 0x0604);
+	uroce_store_be16(arp + 6, (uint16_t)(1 + take(in, 1) % 3));
+	take_mac(in, arp + 8);
+	uroce_store_be32(arp + 14, uroce_gid_ipv4(take_addr(in)));
+	uroce_store_be32(arp + 24, uroce_gid_ipv4(take_addr(in)));
+	if (damage & 0x80)
+		f[damage % sizeof(f)] ^= (uint8_t)take(in, 1);
+	give(t, f, damage & 0x40 ? damage % 61 : sizeof(f));
+}
+
+/* ICMPv6 of any type, with what follows from the input. */
+static void give_icmp6(struct table *t)
+{
+	uint8_t f[ROOM] = {0}, *ip = f + IP, *icmp = ip + UROCE_IPV6_BYTES;
+	struct input *in = &t->in;
+	static const uint8_t types[] = {135, 136, 128, 133};
+	uint32_t how = take(in, 1), bytes = how & 0x40 ? take(in, 1) % 200 : 24 + how % 4 * 8;
+	uint32_t sum;
+
+	take_mac(in, f);
+	take_mac(in, f + UROCE_ETH_SMAC);
+	uroce_store_be16(f + UROCE_ETH_TYPE, UROCE_ETHERTYPE_IPV6);
+	ip[0] = 0x60;
+	uroce_store_be16(ip + UROCE_IPV6_PAYLOAD_LEN, (uint16_t)bytes);
+	ip[UROCE_IPV6_NEXT_HEADER] = UROCE_IP_PROTOCOL_ICMPV6;
+	ip[UROCE_IPV6_HOP_LIMIT] = how & 0x20 ? (uint8_t)take(in, 1) : 255;
+	uroce_gid_store(ip + UROCE_IPV6_SRC, take_addr(in));
+	uroce_gid_store(ip + UROCE_IPV6_DST, take_addr(in));
+	icmp[0] = types[take(in, 1) % 4];
+	uroce_gid_store(icmp + 8, take_addr(in));
+	if (bytes > 24) {
+		take_bytes(in, icmp + 24, 2);
+		take_mac(in, icmp + 26);
+	}
+	sum = UROCE_IP_PROTOCOL_ICMPV6 + bytes;
+	sum = uroce_ip_sum(ip + UROCE_IPV6_SRC, 32, sum);
+	sum = uroce_ip_sum(icmp, bytes + (bytes & 1), sum);
+	uroce_store_be16(icmp + 2, (uint16_t)~uroce_ip_fold(sum));
+	if (how & 0x80)
+		f[take(in, 1) % (IP + 40 + bytes)] ^= (uint8_t)take(in, 1);
+	give(t, f, IP + 40 + bytes - (how & 0x10 ? take(in, 1) % (40 + bytes) : 0));
+}
+
+static void give_raw(struct table *t)
+{
+	static const uint16_t types[] = {
+		UROCE_ETHERTYPE_ARP, UROCE_ETHERTYPE_IPV4, UROCE_ETHERTYPE_IPV6, 0x8100};
+	uint8_t f[ROOM];
+	uint32_t bytes = take(&t->in, 1), type = types[take(&t->in, 1) % 4];
+
+	take_bytes(&t->in, f, bytes);
+	memcpy(f, our_mac, 6);
+	uroce_store_be16(f + UROCE_ETH_TYPE, (uint16_t)type);
+	give(t, f, bytes);
+}
+
+static void hold_or_release(struct table *t)
+{
+	uint32_t i = take(&t->in, 1), which = i % ADDRS;
+
+	if (i & 0x80 && t->held[which] > 0) {
+		uroce_neigh_release(&t->neigh, other(which), t->now_ns);
+		t->held[which]--;
+	} else {
+		FUZZ_MUST(uroce_neigh_hold(&t->neigh, other(which)) == 0);
+		t->held[which]++;
+	}
+}
+
+/* Up to 2^41 ns: half an hour, in which all that may be forgotten is. */
+static void pass_time(struct table *t)
+{
+	static uint8_t out[ROOM];
+	struct uroce_slot slot = {.data = out, .capacity_bytes = UROCE_NEIGH_FRAME_BYTES};
+
+	t->now_ns += 1ull << take(&t->in, 1) % 42;
+	for (uint32_t i = 0; uroce_neigh_tx(&t->neigh, t->now_ns, &slot) > 0; i++) {
+		FUZZ_MUST(i < 2 * ADDRS + 16);
+		check(t, &slot);
+	}
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
+{
+	static struct table t;
+	static void (*const steps[])(struct table * t) = {
+		give_raw, give_arp, give_arp, give_icmp6, give_icmp6, hold_or_release, pass_time};
+
+	memset(&t, 0, sizeof(t));
+	t.in = (struct input){data, bytes};
+	t.now_ns = 1000000000;
+	uroce_neigh_init(&t.neigh, ours, sizeof(ours) / sizeof(ours[0]));
+	uroce_neigh_start(&t.neigh, our_mac);
+	FUZZ_MUST(uroce_neigh_set(&t.neigh, other(0), static_mac) == 0);
+	for (int i = 0; i < STEPS_MAX && t.in.left > 0; i++)
+		steps[take(&t.in, 1) % (sizeof(steps) / sizeof(steps[0]))](&t);
+	uroce_neigh_fini(&t.neigh);
+	return 0;
+}
