@@ -168,6 +168,15 @@ uint32_t uroce_neigh_find(struct uroce_neigh *neigh, struct uroce_gid addr, uint
 
 /* ---- hearing ---- */
 
+/* A line a second: the counters have them all, and a log is easily flooded. */
+static bool may_log(struct uroce_neigh *neigh, uint64_t now_ns)
+{
+	if (neigh->logged_ns != 0 && now_ns - neigh->logged_ns < SECOND_NS)
+		return false;
+	neigh->logged_ns = now_ns;
+	return true;
+}
+
 static void tell_of_change(
 	const struct uroce_neigh_entry *e, const uint8_t mac[6], const char *what)
 {
@@ -194,13 +203,14 @@ void uroce_neigh_hear(
 	}
 	if (e->state == UROCE_NEIGH_STATIC) {
 		neigh->counters.static_refused += other;
-		if (other)
+		if (other && may_log(neigh, now_ns))
 			tell_of_change(e, mac, "refused, since the application has set it");
 		return;
 	}
 	if (other) {
 		neigh->counters.changed++;
-		tell_of_change(e, mac, "its connections follow it there");
+		if (may_log(neigh, now_ns))
+			tell_of_change(e, mac, "its connections follow it there");
 	}
 	neigh->counters.learnt++;
 	set_mac(neigh, e, mac);
@@ -222,11 +232,9 @@ bool uroce_neigh_rival(struct uroce_neigh *neigh, uint64_t now_ns, struct uroce_
 	const uint8_t mac[6])
 {
 	char text[UROCE_GID_TEXT_BYTES];
-	bool again = memcmp(neigh->rival, mac, sizeof(neigh->rival)) == 0;
 
 	neigh->counters.conflicts++;
-	memcpy(neigh->rival, mac, sizeof(neigh->rival));
-	if (!again) {
+	if (may_log(neigh, now_ns)) {
 		uroce_gid_text(own->addr, text);
 		UROCE_LOG(ERR,
 			"%02x:%02x:%02x:%02x:%02x:%02x claims our address %s: give one of the two "

@@ -82,8 +82,8 @@ struct uroce_neigh {
 	_Atomic uint32_t version; /* changes whenever a MAC does */
 	_Atomic uint64_t due_ns;  /* when uroce_neigh_tx may have something to do */
 	uint32_t echo_tokens;
-	uint64_t echo_ns; /* when they were last filled up */
-	uint8_t rival[6]; /* who last claimed an address of ours */
+	uint64_t echo_ns;   /* when they were last filled up */
+	uint64_t logged_ns; /* when the log was last told of a change or a claim */
 	struct uroce_neigh_counters counters;
 };
 
