@@ -36,12 +36,18 @@ void judge_end(struct judge *j);
 /* A fast region of an endpoint that is open, by the key that it has, and not to be accessed. */
 void judge_add_fast(struct judge *j, int side, uint32_t key, uint32_t at, uint32_t bytes);
 
+/* What a request is in the model's words, but for keys. */
+struct model_op judge_op(const struct judge *j, int side, const struct endpoint_wr *wr);
+
 /* What is posted elsewhere. */
 void judge_note_send(struct judge *j, int side, const struct model_op *op);
 
 /* Posts, and tells the model. A send is of one segment. False: the queue is full. */
 bool judge_post_send(struct judge *j, int side, const struct endpoint_wr *wr);
 bool judge_post_recv(struct judge *j, int side, uint64_t wr_id, size_t offset, uint32_t bytes);
+
+/* An end came to its end, as model_ended() has it. */
+void judge_ended(struct judge *j, int side, bool silently);
 
 /* Polls one end; false: something completed that the model says is wrong. */
 bool judge_poll(struct judge *j, int side);

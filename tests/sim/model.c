@@ -46,6 +46,12 @@ void model_recv_posted(struct model *m, uint32_t queue)
 	m->queues[queue].posted++;
 }
 
+void model_ended(struct model *m, uint32_t direction, bool silently)
+{
+	m->directions[direction].ended = true;
+	m->directions[direction].silently = silently;
+}
+
 bool model_is_broken(const struct model *m, uint32_t direction)
 {
 	return is_cut(&m->directions[direction]);
@@ -72,6 +78,8 @@ bool model_is_done(const struct model *m, uint32_t direction)
 {
 	const struct direction *d = &m->directions[direction];
 
+	if (d->silently)
+		return true;
 	if (is_cut(d))
 		return d->done + d->failed + d->flushed == d->posted;
 	if (d->refused < d->posted)
@@ -209,7 +217,7 @@ static bool check_send_flush(struct model *m, struct direction *d, const struct 
 static bool check_send(struct model *m, struct direction *d, const struct model_completion *c,
 	model_memory_t memory)
 {
-	if (c->status == MODEL_FLUSHED)
+	if (c->status == MODEL_FLUSHED && !d->silently)
 		return check_send_flush(m, d, c);
 	if (is_cut(d))
 		return model_complain(m, "%u: %" PRIu64 " completed with status %d after the end",
@@ -299,9 +307,13 @@ static bool match_reliable(struct model *m, const struct direction *d,
 }
 
 /* What a broken message held of a queue of its own waits for the next message instead. */
-static bool may_end_so(
-	const struct direction *d, const struct recv_queue *q, enum model_status status)
+static bool may_end_so(const struct model *m, const struct direction *d, enum model_status status)
 {
+	const struct direction *ender = &m->directions[d->conf.reverse];
+	const struct recv_queue *q = &m->queues[d->conf.recv_queue];
+
+	if (ender->silently || (ender->ended && status == MODEL_SUCCESS))
+		return false;
 	if (status != MODEL_BROKEN_OFF)
 		return status == MODEL_SUCCESS || status == MODEL_FLUSHED;
 	if (d->conf.service != MODEL_RC)
@@ -319,7 +331,7 @@ static bool check_recv(struct model *m, struct direction *d, const struct model_
 	if (at == MODEL_NONE)
 		return model_complain(
 			m, "%u: receive %" PRIu64 " completed out of turn", c->direction, c->id);
-	if (!may_end_so(d, q, c->status))
+	if (!may_end_so(m, d, c->status))
 		return model_complain(m, "%u: receive %" PRIu64 " completed with status %d",
 			c->direction, c->id, c->status);
 	q->recvs[at].flushed = c->status == MODEL_FLUSHED;
