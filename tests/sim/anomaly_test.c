@@ -237,6 +237,7 @@ static void completion_queues_that_are_too_small(void)
 {
 	for (uint32_t cqes = 1; cqes < OPS + RECVS; cqes++) {
 		struct endpoint_conf a = conf_of(1), b = conf_of(2);
+		struct endpoint_wr again;
 		struct run *r;
 
 		a.cqes = cqes;
@@ -249,6 +250,8 @@ static void completion_queues_that_are_too_small(void)
 		/* The peer notices in its own way, and everything of it completes. */
 		judge_ended(&r->judge, 0, true);
 		CU_ASSERT_TRUE(is_right(r));
+		again = wr_of(&r->sim.ep[1], 0);
+		CU_ASSERT_TRUE(judge_is_mute(&r->judge, 0, &again));
 		expect_overflow_events(&r->sim.ep[0]);
 		end(r);
 	}

@@ -109,6 +109,15 @@ void judge_ended(struct judge *j, int side, bool silently)
 	model_ended(j->model, (uint32_t)side, silently);
 }
 
+bool judge_is_mute(struct judge *j, int side, const struct endpoint_wr *wr)
+{
+	uint64_t frames = j->sim->frames;
+
+	/* It may find the queue full; what is posted is not of the plan. */
+	endpoint_post_send(&j->sim->ep[side], wr);
+	return sim_run(j->sim, UINT64_MAX - 1) && j->sim->frames == frames;
+}
+
 bool judge_completed(struct judge *j, int side, const struct uroce_cqe *cqe)
 {
 	struct model_completion c = words_completion(cqe);
@@ -116,6 +125,8 @@ bool judge_completed(struct judge *j, int side, const struct uroce_cqe *cqe)
 	c.direction = c.recv ? 1 - (uint32_t)side : (uint32_t)side;
 	if (cqe->flags & UROCE_WC_WITH_INV)
 		c.inv = number_of_key(j, cqe->imm);
+	if (c.status != MODEL_SUCCESS && !c.recv && j->failed_with[side] == MODEL_SUCCESS)
+		j->failed_with[side] = c.status;
 	if (c.status != MODEL_SUCCESS)
 		j->failed++;
 	else if (c.recv)

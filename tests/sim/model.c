@@ -168,9 +168,22 @@ static bool check_send_success(struct model *m, struct direction *d,
 }
 
 /*
- * The one that failed: all before it are done. Retries may run out at any up to the one that the
- * peer refuses, since what the peer says may be lost.
+ * Retries may run out at any up to the one that the peer refuses, since what the peer says may be
+ * lost; on an unreliable service nobody hears of a peer at all.
  */
+static bool may_fail_so(const struct direction *d, enum model_status status)
+{
+	const struct step *step = &d->steps[d->done];
+	bool here = is_local(step->op.kind) || is_refused_here(step->due);
+
+	if (d->conf.service != MODEL_RC && !here)
+		return false;
+	if (status == MODEL_RETRIES_OUT)
+		return d->done <= d->refused && !here;
+	return status == step->due;
+}
+
+/* The one that failed: all before it are done. */
 static bool check_send_failure(
 	struct model *m, struct direction *d, const struct model_completion *c)
 {
@@ -178,12 +191,10 @@ static bool check_send_failure(
 
 	pass_unsignalled(d, c->id);
 	step = &d->steps[d->done];
-	if (d->conf.service != MODEL_RC || d->done == d->posted || step->op.id != c->id)
+	if (d->done == d->posted || step->op.id != c->id)
 		return model_complain(m, "%u: %" PRIu64 " failed out of turn, status %d",
 			c->direction, c->id, c->status);
-	if (c->status == MODEL_RETRIES_OUT ? d->done > d->refused || is_local(step->op.kind) ||
-				is_refused_here(step->due)
-					   : c->status != step->due)
+	if (!may_fail_so(d, c->status))
 		return model_complain(m, "%u: %" PRIu64 " failed with status %d, not %d",
 			c->direction, c->id, c->status, step->due);
 	d->failed = true;
@@ -277,7 +288,7 @@ static const char *difference(const struct model *m, const struct direction *d,
 static bool match_unreliable(struct model *m, struct direction *d, struct recv *recv,
 	const struct model_completion *c, model_memory_t memory)
 {
-	for (uint32_t i = d->conf.may_reorder ? 0 : d->next_match; i < d->posted; i++) {
+	for (uint32_t i = d->conf.may_reorder ? 0 : d->next_match; i < count_sent(d); i++) {
 		struct step *step = &d->steps[i];
 
 		if (!takes_recv(step->op.kind) || (step->received && !d->conf.may_repeat) ||

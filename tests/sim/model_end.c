@@ -227,7 +227,7 @@ static void end_unreliable(struct model *m, uint32_t number, struct ending *end)
 	const struct recv_queue *q = &m->queues[d->conf.recv_queue];
 	uint32_t grh = d->conf.service == MODEL_UD ? MODEL_GRH_BYTES : 0;
 
-	for (uint32_t i = 0; i < d->posted; i++) {
+	for (uint32_t i = 0; i < count_sent(d); i++) {
 		const struct step *step = &d->steps[i];
 		struct effect e = {d->conf.to, step->op.remote, step->op.bytes, step->data};
 

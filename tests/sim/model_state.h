@@ -148,6 +148,13 @@ static inline bool is_cut(const struct direction *d)
 	return d->failed || d->flushed > 0 || d->ended;
 }
 
+/* The operations of a direction that are sent at all: up to one that is refused at the near end. */
+static inline uint32_t count_sent(const struct direction *d)
+{
+	return d->refused < d->posted && is_refused_here(d->steps[d->refused].due) ? d->refused
+										   : d->posted;
+}
+
 /* What kinds are. */
 
 static inline bool is_local(enum model_kind kind)

@@ -484,6 +484,29 @@ static void messages_may_be_lost(void)
 	}
 }
 
+/* One that is refused at the near end fails so and not otherwise, and never comes. */
+static void what_is_refused_here_is_not_sent(void)
+{
+	for (uint32_t i = 0; i < 3; i++) {
+		struct run *r = begin_unreliable(false, false);
+		struct model_op op = op_of(MODEL_SEND_IMM, 3);
+
+		op.source = model_add_key(r->m, 0, MODEL_FAST);
+		post(r, &op);
+		if (i == 0) {
+			CU_ASSERT_FALSE(sent_as(r, 3, MODEL_IS_SEND, MODEL_RETRIES_OUT));
+		} else if (i == 1) {
+			CU_ASSERT_FALSE(comes(r, 3, 0));
+		} else {
+			CU_ASSERT_TRUE(sent_as(r, 3, MODEL_IS_SEND, MODEL_SOURCE_REFUSED));
+			CU_ASSERT_TRUE(model_check_end(r->m, r->both));
+			move(r, 1, RECV_AT, 64 + LEN * 3, LEN);
+			CU_ASSERT_FALSE(model_check_end(r->m, r->both));
+		}
+		end(r);
+	}
+}
+
 static void half_messages_never_complete(void)
 {
 	struct run *r = begin_unreliable(false, false);
@@ -611,6 +634,7 @@ int main(void)
 		{"who was ended receives no more", who_was_ended_receives_no_more},
 		{"a silent end may have taken one message more", one_receive_is_unheard_of},
 		{"unreliable messages may be lost, whole or in part", messages_may_be_lost},
+		{"what is refused at the near end never comes", what_is_refused_here_is_not_sent},
 		{"half a message never completes", half_messages_never_complete},
 		{"messages repeat and overtake only where the link does so",
 			order_and_repetition_are_the_links},
