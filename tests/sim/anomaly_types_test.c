@@ -437,6 +437,9 @@ static void the_nth_request_is_wrong(void)
 			/* The model lets retries run out instead; but no answer was lost. */
 			CU_ASSERT_EQUAL(j->failed_with[0], model_refusal(j->model, 0));
 			blame(r, "what was sent before wrong request", n, have_come(r, 1, n));
+			/* Who has no connection to end goes on receiving. */
+			if (kinds[k].type != UROCE_QP_RC)
+				blame(r, "received with wrong request", n, have_come(r, 0, OPS));
 			end(r);
 		}
 }

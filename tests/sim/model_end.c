@@ -287,20 +287,28 @@ static bool check_memory(struct model *m, const struct ending *end, model_memory
 	return true;
 }
 
+/* Where a failure of an operation is: on an unreliable service the queue pair goes on receiving. */
+static bool ends_receives(const struct direction *d)
+{
+	return d->conf.service == MODEL_RC || d->ended;
+}
+
 /* Receives that were flushed when the queue pair at the far end of a direction ended, or not. */
 static bool check_flushed_receives(struct model *m, uint32_t number)
 {
 	const struct direction *d = &m->directions[number];
 	const struct recv_queue *q = &m->queues[d->conf.recv_queue];
 	const struct direction *reverse = &m->directions[d->conf.reverse];
-	bool ended = is_cut(reverse) || d->failed_with == MODEL_ACCESS_REFUSED;
+	bool ended = (is_cut(reverse) && ends_receives(reverse)) ||
+		d->failed_with == MODEL_ACCESS_REFUSED;
+	bool broke = (reverse->failed || reverse->ended) && ends_receives(reverse);
 	uint32_t flushed = 0;
 
 	for (uint32_t i = 0; i < d->num_recv_of; i++)
 		flushed += q->recvs[d->recv_of[i]].flushed;
 	if (reverse->silently)
 		return true;
-	if (flushed > 0 && !reverse->failed && !reverse->ended && !model_may_have_ended_peer(d))
+	if (flushed > 0 && !broke && !model_may_have_ended_peer(d))
 		return model_complain(
 			m, "%u: receives were flushed, but nothing had ended", number);
 	if (q->shared && flushed > 1)

@@ -484,13 +484,21 @@ static void messages_may_be_lost(void)
 	}
 }
 
-/* One that is refused at the near end fails so and not otherwise, and never comes. */
+/*
+ * One that is refused at the near end fails so and not otherwise, and never comes; who sent it goes
+ * on receiving.
+ */
 static void what_is_refused_here_is_not_sent(void)
 {
-	for (uint32_t i = 0; i < 3; i++) {
+	for (uint32_t i = 0; i < 4; i++) {
 		struct run *r = begin_unreliable(false, false);
 		struct model_op op = op_of(MODEL_SEND_IMM, 3);
+		struct model_recv recv = {100, 0, 0};
+		struct model_completion flush = {
+			.direction = r->back, .recv = true, .id = 100, .status = MODEL_FLUSHED};
 
+		CU_ASSERT_TRUE(model_add_recv(r->m, r->queues[0], &recv));
+		model_recv_posted(r->m, r->queues[0]);
 		op.source = model_add_key(r->m, 0, MODEL_FAST);
 		post(r, &op);
 		if (i == 0) {
@@ -500,8 +508,12 @@ static void what_is_refused_here_is_not_sent(void)
 		} else {
 			CU_ASSERT_TRUE(sent_as(r, 3, MODEL_IS_SEND, MODEL_SOURCE_REFUSED));
 			CU_ASSERT_TRUE(model_check_end(r->m, r->both));
-			move(r, 1, RECV_AT, 64 + LEN * 3, LEN);
+			if (i == 2)
+				move(r, 1, RECV_AT, 64 + LEN * 3, LEN);
+			else
+				CU_ASSERT_TRUE(model_completed(r->m, &flush, r->both));
 			CU_ASSERT_FALSE(model_check_end(r->m, r->both));
+			CU_ASSERT_TRUE(i == 2 || says(r, "nothing had ended"));
 		}
 		end(r);
 	}
