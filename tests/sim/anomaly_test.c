@@ -4,18 +4,20 @@
  *
  * One exchange of all operations in both directions is run again and again: with the Nth offer of
  * slots withheld, for all N; with bursts of every size; through a link queue of one frame; with
- * completion queues of just the right size, and of every smaller one.
+ * completion queues of just the right size, and of every smaller one. The model judges each run,
+ * and what was sent twice is seen on the wire.
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "cunit_run.h"
-#include "sim.h"
+#include "judge.h"
 
 enum {
 	MTU = 256,
 	PLACE = 2048, /* memory of one message */
 	OPS = 6,
+	RECVS = 3, /* that they take */
 	MEM = 64 * PLACE,
 	SECOND_NS = 1000000000,
 };
@@ -37,91 +39,103 @@ static struct endpoint_conf conf_of(uint32_t id)
 	return conf;
 }
 
-static struct sim *start(const struct endpoint_conf *a, const struct endpoint_conf *b)
+struct run {
+	struct sim sim;
+	struct judge judge;
+};
+
+static struct run *start(const struct endpoint_conf *a, const struct endpoint_conf *b)
 {
 	struct sim_link_conf link = {.latency_ns = 1000, .ns_per_kib = 100, .seed = 1};
-	struct sim *sim = malloc(sizeof(*sim));
+	struct run *r = malloc(sizeof(*r));
 
-	if (!sim)
+	if (!r)
 		abort();
-	sim_init(sim, &link, a, b);
-	return sim;
+	sim_init(&r->sim, &link, a, b);
+	return r;
 }
 
-/* Message i of a side goes from its place i to the peer's place 16 + i (READs the other way). */
-static void post_all(struct sim *sim)
+static void end(struct run *r)
+{
+	judge_end(&r->judge);
+	sim_fini(&r->sim);
+	free(r);
+}
+
+static void fill_memory(struct sim *sim)
 {
 	for (int side = 0; side < 2; side++) {
-		struct endpoint *peer = &sim->ep[1 - side];
-
 		for (uint32_t i = 0; i < MEM; i++)
 			sim->ep[side].mem[i] = (uint8_t)(i * 7 + (i >> 8) * 13 + (uint32_t)side);
 		memset(sim->ep[side].mem + 32 * PLACE, 0, 8);
-		for (uint32_t i = 0; i < OPS; i++) {
-			bool reads = opcodes[i] == UROCE_WR_RDMA_READ;
-			bool atomic = opcodes[i] == UROCE_WR_ATOMIC_FETCH_AND_ADD;
-			struct endpoint_wr wr = {.wr_id = i,
-				.opcode = opcodes[i],
-				.num_segs = 1,
-				.imm = i,
-				.compare_add = 3,
-				.rkey = peer->key};
+	}
+}
 
-			wr.segs[0].offset = (reads || atomic ? 16 + i : i) * PLACE;
-			wr.segs[0].bytes = atomic ? 8 : 300 * i + 1;
-			wr.remote_addr = (uintptr_t)(peer->mem +
-				(atomic			? 32
-						: reads ? i
-							: 16 + i) *
-					PLACE);
-			if (opcodes[i] != UROCE_WR_RDMA_WRITE && !reads && !atomic)
-				endpoint_post_recv(peer, i, (16 + i) * PLACE, PLACE);
-			endpoint_post_send(&sim->ep[side], &wr);
+/* Message i of a side goes from its place i to the peer's place 16 + i (READs the other way). */
+static struct endpoint_wr wr_of(const struct endpoint *peer, uint32_t i)
+{
+	bool reads = opcodes[i] == UROCE_WR_RDMA_READ;
+	bool atomic = opcodes[i] == UROCE_WR_ATOMIC_FETCH_AND_ADD;
+	uint32_t there = reads ? i : 16 + i;
+	struct endpoint_wr wr = {.wr_id = i,
+		.opcode = opcodes[i],
+		.num_segs = 1,
+		.imm = i,
+		.compare_add = 3,
+		.rkey = peer->key};
+
+	wr.segs[0].offset = (reads || atomic ? 16 + i : i) * PLACE;
+	wr.segs[0].bytes = atomic ? 8 : 300 * i + 1;
+	wr.remote_addr = (uintptr_t)(peer->mem + (atomic ? 32 : there) * PLACE);
+	return wr;
+}
+
+/* Where the receive for message i is; one that a WRITE takes stays as it is, so elsewhere. */
+static uint32_t place_of_recv(uint32_t i)
+{
+	return opcodes[i] == UROCE_WR_RDMA_WRITE_WITH_IMM ? 48 + i : 16 + i;
+}
+
+static bool takes_recv(enum uroce_wr_opcode opcode)
+{
+	return opcode == UROCE_WR_SEND || opcode == UROCE_WR_SEND_WITH_IMM ||
+		opcode == UROCE_WR_RDMA_WRITE_WITH_IMM;
+}
+
+/* One exchange, to be judged by itself. */
+static void post_all(struct run *r)
+{
+	fill_memory(&r->sim);
+	judge_begin(&r->judge, &r->sim, NULL, MEM);
+	for (int side = 0; side < 2; side++) {
+		for (uint32_t i = 0; i < OPS; i++) {
+			struct endpoint_wr wr = wr_of(&r->sim.ep[1 - side], i);
+
+			if (takes_recv(opcodes[i]))
+				CU_ASSERT_TRUE(judge_post_recv(
+					&r->judge, 1 - side, i, place_of_recv(i) * PLACE, PLACE));
+			CU_ASSERT_TRUE(judge_post_send(&r->judge, side, &wr));
 		}
 	}
+}
+
+static bool is_right(struct run *r)
+{
+	const char *wrong = judge_verdict(&r->judge);
+
+	if (wrong)
+		printf("  %s\n", wrong);
+	return !wrong && endpoint_counts_add_up(&r->sim.ep[0]) &&
+		endpoint_counts_add_up(&r->sim.ep[1]);
 }
 
 /* Every completion in order and with success, every byte in its place. */
-static bool is_all_done(struct sim *sim)
+static bool is_all_done(struct run *r)
 {
-	static const uint32_t recvs[] = {0, 4, 5};
-	struct uroce_cqe cqe;
+	const struct judge *j = &r->judge;
 
-	for (int side = 0; side < 2; side++) {
-		uint32_t sent = 0, received = 0;
-		uint64_t word;
-
-		while (endpoint_poll(&sim->ep[side], &cqe, 1) == 1) {
-			bool recv = cqe.opcode >= UROCE_WC_RECV;
-
-			if (cqe.status != UROCE_STATUS_SUCCESS ||
-				cqe.wr_id != (recv ? recvs[received % 3] : sent))
-				return false;
-			++*(recv ? &received : &sent);
-		}
-		if (sent != OPS || received != 3)
-			return false;
-		for (uint32_t i = 0; i < OPS; i++) {
-			bool reads = opcodes[i] == UROCE_WR_RDMA_READ;
-
-			if (opcodes[i] == UROCE_WR_ATOMIC_FETCH_AND_ADD)
-				continue;
-			if (memcmp(sim->ep[reads ? side : 1 - side].mem + (16 + i) * PLACE,
-				    sim->ep[reads ? 1 - side : side].mem + i * PLACE,
-				    300 * i + 1) != 0)
-				return false;
-		}
-		memcpy(&word, sim->ep[side].mem + 32 * PLACE, 8);
-		if (word != 3 || !endpoint_counts_add_up(&sim->ep[side]))
-			return false;
-	}
-	return true;
-}
-
-static bool was_smooth(const struct sim *sim)
-{
-	return sim->ep[0].core.counters.retransmitted_packets == 0 &&
-		sim->ep[1].core.counters.retransmitted_packets == 0;
+	return is_right(r) && j->failed == 0 && j->done[0] == OPS && j->done[1] == OPS &&
+		j->received[0] == RECVS && j->received[1] == RECVS;
 }
 
 static void every_offer_of_slots_withheld(void)
@@ -130,17 +144,16 @@ static void every_offer_of_slots_withheld(void)
 	uint64_t offers = 1;
 
 	for (uint64_t n = 0; n <= offers; n++) {
-		struct sim *sim = start(&a, &b);
+		struct run *r = start(&a, &b);
 
-		sim->tx_hold = n;
-		post_all(sim);
-		CU_ASSERT_TRUE(sim_run(sim, SECOND_NS));
-		CU_ASSERT_TRUE(is_all_done(sim));
-		CU_ASSERT_TRUE(was_smooth(sim));
+		r->sim.tx_hold = n;
+		post_all(r);
+		CU_ASSERT_TRUE(sim_run(&r->sim, SECOND_NS));
+		CU_ASSERT_TRUE(is_all_done(r));
+		CU_ASSERT_TRUE(r->sim.repeated == 0);
 		if (n == 0)
-			offers = sim->tx_offers;
-		sim_fini(sim);
-		free(sim);
+			offers = r->sim.tx_offers;
+		end(r);
 	}
 	CU_ASSERT_TRUE(offers > 50);
 }
@@ -151,92 +164,96 @@ static void every_burst_size(void)
 
 	for (uint32_t burst = 1; burst <= 32; burst++) {
 		for (uint32_t slots = 1; slots <= burst; slots += slots < 3 ? 1 : 7) {
-			struct sim *sim = start(&a, &b);
+			struct run *r = start(&a, &b);
 
-			sim->burst = burst;
-			sim->tx_slots = slots;
-			post_all(sim);
-			CU_ASSERT_TRUE(sim_run(sim, SECOND_NS));
-			CU_ASSERT_TRUE(is_all_done(sim));
-			CU_ASSERT_TRUE(was_smooth(sim));
-			sim_fini(sim);
-			free(sim);
+			r->sim.burst = burst;
+			r->sim.tx_slots = slots;
+			post_all(r);
+			CU_ASSERT_TRUE(sim_run(&r->sim, SECOND_NS));
+			CU_ASSERT_TRUE(is_all_done(r));
+			CU_ASSERT_TRUE(r->sim.repeated == 0);
+			end(r);
 		}
 	}
 }
 
 static void small_link_queues(void)
 {
+	uint64_t repeated = 0;
+
 	for (uint32_t frames = 1; frames < 12; frames++) {
 		struct endpoint_conf a = conf_of(1), b = conf_of(2);
-		struct sim *sim;
+		struct run *r;
 
 		a.caps.window_pkts = b.caps.window_pkts = 4;
 		a.attr.max_rd_atomic = b.attr.max_rd_atomic = 1;
 		a.attr.timeout = 6;
 		b.attr.timeout = 7; /* or they collide in step for ever */
-		sim = start(&a, &b);
-		sim->link.queue_frames = frames;
-		post_all(sim);
-		CU_ASSERT_TRUE(sim_run(sim, 10ull * SECOND_NS));
-		CU_ASSERT_TRUE(is_all_done(sim));
-		sim_fini(sim);
-		free(sim);
+		r = start(&a, &b);
+		r->sim.link.queue_frames = frames;
+		post_all(r);
+		CU_ASSERT_TRUE(sim_run(&r->sim, 10ull * SECOND_NS));
+		CU_ASSERT_TRUE(is_all_done(r));
+		repeated += r->sim.repeated;
+		end(r);
 	}
+	/* Or the other cases would not have seen it. */
+	CU_ASSERT_TRUE(repeated > 0);
 }
 
 static void completion_queues_of_the_right_size(void)
 {
 	/* As many completions as requests may be outstanding, for many rounds. */
 	const struct endpoint_conf a = conf_of(1), b = conf_of(2);
-	struct sim *sim = start(&a, &b);
+	struct run *r = start(&a, &b);
 
 	for (int round = 0; round < 50; round++) {
-		post_all(sim);
-		CU_ASSERT_TRUE(sim_run(sim, sim->now_ns + SECOND_NS));
-		CU_ASSERT_TRUE(is_all_done(sim));
+		if (round > 0)
+			judge_end(&r->judge);
+		post_all(r);
+		CU_ASSERT_TRUE(sim_run(&r->sim, r->sim.now_ns + SECOND_NS));
+		CU_ASSERT_TRUE(is_all_done(r));
 	}
-	CU_ASSERT_EQUAL(sim->ep[0].core.counters.cq_overflows, 0);
-	CU_ASSERT_EQUAL(sim->ep[1].core.counters.cq_overflows, 0);
-	sim_fini(sim);
-	free(sim);
+	end(r);
+}
+
+/* What the owner of an endpoint hears when a completion did not fit. */
+static void expect_overflow_events(struct endpoint *ep)
+{
+	uint32_t cq_errs = 0, fatals = 0;
+	struct uroce_core_event event;
+
+	while (uroce_core_events(&ep->core, &event, 1) == 1) {
+		cq_errs += event.type == UROCE_EVENT_CQ_ERR;
+		fatals += event.type == UROCE_EVENT_QP_FATAL;
+	}
+	CU_ASSERT_TRUE(cq_errs >= 1);
+	CU_ASSERT_EQUAL(fatals, 1);
+	CU_ASSERT_EQUAL(ep->qp->report.cause, UROCE_CAUSE_CQ_OVERFLOW);
 }
 
 /* Nobody polls: the nth completion does not fit, for all n. */
 static void completion_queues_that_are_too_small(void)
 {
-	for (uint32_t cqes = 1; cqes < OPS + 3; cqes++) {
+	for (uint32_t cqes = 1; cqes < OPS + RECVS; cqes++) {
 		struct endpoint_conf a = conf_of(1), b = conf_of(2);
-		struct uroce_core_event event;
-		struct uroce_cqe cqe;
-		uint32_t got = 0, cq_errs = 0, fatals = 0;
-		struct sim *sim;
+		struct endpoint_wr again;
+		struct run *r;
 
 		a.cqes = cqes;
-		sim = start(&a, &b);
-		post_all(sim);
-		CU_ASSERT_TRUE(sim_run(sim, 1000ull * SECOND_NS));
-		CU_ASSERT_EQUAL(sim->ep[0].qp->state, UROCE_QP_ERR);
-		CU_ASSERT_TRUE(sim->ep[0].core.counters.cq_overflows > 0);
-		CU_ASSERT_EQUAL(sim->ep[0].qp->report.cause, UROCE_CAUSE_CQ_OVERFLOW);
-		while (endpoint_poll(&sim->ep[0], &cqe, 1) == 1) {
-			CU_ASSERT_EQUAL(cqe.status, UROCE_STATUS_SUCCESS);
-			got++;
-		}
-		CU_ASSERT_EQUAL(got, cqes);
-		while (uroce_core_events(&sim->ep[0].core, &event, 1) == 1) {
-			cq_errs += event.type == UROCE_EVENT_CQ_ERR;
-			fatals += event.type == UROCE_EVENT_QP_FATAL;
-		}
-		CU_ASSERT_TRUE(cq_errs >= 1);
-		CU_ASSERT_EQUAL(fatals, 1);
-		CU_ASSERT_TRUE(endpoint_counts_add_up(&sim->ep[0]));
+		r = start(&a, &b);
+		post_all(r);
+		CU_ASSERT_TRUE(sim_run(&r->sim, 1000ull * SECOND_NS));
+		CU_ASSERT_TRUE(judge_poll(&r->judge, 0));
+		CU_ASSERT_EQUAL(r->judge.done[0] + r->judge.received[0], cqes);
+		CU_ASSERT_EQUAL(r->judge.failed, 0);
 		/* The peer notices in its own way, and everything of it completes. */
-		for (got = 0; endpoint_poll(&sim->ep[1], &cqe, 1) == 1; got++)
-			;
-		CU_ASSERT_EQUAL(got, sim->ep[1].qp->state == UROCE_QP_ERR ? OPS + 3u : got);
-		sim_fini(sim);
-		free(sim);
+		judge_ended(&r->judge, 0, true);
+		CU_ASSERT_TRUE(is_right(r));
+		again = wr_of(&r->sim.ep[1], 0);
+		CU_ASSERT_TRUE(judge_is_mute(&r->judge, 0, &again));
+		expect_overflow_events(&r->sim.ep[0]);
+		end(r);
 	}
 }
 

@@ -9,6 +9,13 @@
 
 #include "words.h"
 
+static enum model_service service_of(const struct endpoint *ep)
+{
+	if (ep->conf.caps.type == UROCE_QP_RC)
+		return MODEL_RC;
+	return ep->conf.caps.type == UROCE_QP_UC ? MODEL_UC : MODEL_UD;
+}
+
 void judge_begin(struct judge *j, struct sim *sim, const uint8_t *const memory[2], uint32_t bytes)
 {
 	*j = (struct judge){.sim = sim, .model = model_create(2, bytes)};
@@ -17,10 +24,11 @@ void judge_begin(struct judge *j, struct sim *sim, const uint8_t *const memory[2
 		memcpy(model_memory(j->model, i), j->memory[i], bytes);
 	}
 	for (uint32_t i = 0; i < 2; i++) {
-		struct model_direction conf = {.service = MODEL_RC,
+		struct model_direction conf = {.service = service_of(&sim->ep[i]),
 			.from = i,
 			.to = 1 - i,
-			.recv_queue = model_add_recv_queue(j->model, 1 - i, false),
+			.recv_queue = model_add_recv_queue(
+				j->model, 1 - i, sim->ep[1 - i].conf.srq_wr > 0),
 			.reverse = 1 - i,
 			.signal_all = sim->ep[i].conf.signal_all};
 
@@ -57,9 +65,9 @@ static uint32_t number_of_key(const struct judge *j, uint32_t key)
 	return 0;
 }
 
-bool judge_post_send(struct judge *j, int side, const struct endpoint_wr *wr)
+struct model_op judge_op(const struct judge *j, int side, const struct endpoint_wr *wr)
 {
-	struct model_op op = {.kind = words_kind(wr->opcode),
+	return (struct model_op){.kind = words_kind(wr->opcode),
 		.id = wr->wr_id,
 		.bytes = wr->num_segs ? wr->segs[0].bytes : wr->bytes,
 		.local = (uint32_t)wr->segs[0].offset,
@@ -70,6 +78,11 @@ bool judge_post_send(struct judge *j, int side, const struct endpoint_wr *wr)
 		.unsteady = j->unsteady,
 		.compare_add = wr->compare_add,
 		.swap = wr->swap};
+}
+
+bool judge_post_send(struct judge *j, int side, const struct endpoint_wr *wr)
+{
+	struct model_op op = judge_op(j, side, wr);
 
 	if (!endpoint_post_send(&j->sim->ep[side], wr))
 		return false;
@@ -91,6 +104,20 @@ bool judge_post_recv(struct judge *j, int side, uint64_t wr_id, size_t offset, u
 	return true;
 }
 
+void judge_ended(struct judge *j, int side, bool silently)
+{
+	model_ended(j->model, (uint32_t)side, silently);
+}
+
+bool judge_is_mute(struct judge *j, int side, const struct endpoint_wr *wr)
+{
+	uint64_t frames = j->sim->frames;
+
+	/* It may find the queue full; what is posted is not of the plan. */
+	endpoint_post_send(&j->sim->ep[side], wr);
+	return sim_run(j->sim, UINT64_MAX - 1) && j->sim->frames == frames;
+}
+
 bool judge_completed(struct judge *j, int side, const struct uroce_cqe *cqe)
 {
 	struct model_completion c = words_completion(cqe);
@@ -98,6 +125,8 @@ bool judge_completed(struct judge *j, int side, const struct uroce_cqe *cqe)
 	c.direction = c.recv ? 1 - (uint32_t)side : (uint32_t)side;
 	if (cqe->flags & UROCE_WC_WITH_INV)
 		c.inv = number_of_key(j, cqe->imm);
+	if (c.status != MODEL_SUCCESS && !c.recv && j->failed_with[side] == MODEL_SUCCESS)
+		j->failed_with[side] = c.status;
 	if (c.status != MODEL_SUCCESS)
 		j->failed++;
 	else if (c.recv)

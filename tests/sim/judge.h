@@ -18,9 +18,10 @@ struct judge {
 	struct sim *sim;
 	struct model *model;
 	const uint8_t *memory[2];
-	uint32_t done[2];     /* sends of each endpoint that completed with success */
-	uint32_t received[2]; /* and receives */
-	uint32_t failed;      /* completions without success */
+	uint32_t done[2];		  /* sends of each endpoint that completed with success */
+	uint32_t received[2];		  /* and receives */
+	uint32_t failed;		  /* completions without success */
+	enum model_status failed_with[2]; /* of the first send of each that did not succeed */
 	uint32_t num_keys;
 	uint32_t keys[JUDGE_KEYS]; /* as the engine calls the model's number, from 1 */
 	bool unsteady;		   /* what is moved changes meanwhile */
@@ -36,12 +37,21 @@ void judge_end(struct judge *j);
 /* A fast region of an endpoint that is open, by the key that it has, and not to be accessed. */
 void judge_add_fast(struct judge *j, int side, uint32_t key, uint32_t at, uint32_t bytes);
 
+/* What a request is in the model's words, but for keys. */
+struct model_op judge_op(const struct judge *j, int side, const struct endpoint_wr *wr);
+
 /* What is posted elsewhere. */
 void judge_note_send(struct judge *j, int side, const struct model_op *op);
 
 /* Posts, and tells the model. A send is of one segment. False: the queue is full. */
 bool judge_post_send(struct judge *j, int side, const struct endpoint_wr *wr);
 bool judge_post_recv(struct judge *j, int side, uint64_t wr_id, size_t offset, uint32_t bytes);
+
+/* An end came to its end, as model_ended() has it. */
+void judge_ended(struct judge *j, int side, bool silently);
+
+/* Whether one that was ended puts nothing more on the wire, and this neither. All is at rest. */
+bool judge_is_mute(struct judge *j, int side, const struct endpoint_wr *wr);
 
 /* Polls one end; false: something completed that the model says is wrong. */
 bool judge_poll(struct judge *j, int side);

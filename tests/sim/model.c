@@ -46,6 +46,12 @@ void model_recv_posted(struct model *m, uint32_t queue)
 	m->queues[queue].posted++;
 }
 
+void model_ended(struct model *m, uint32_t direction, bool silently)
+{
+	m->directions[direction].ended = true;
+	m->directions[direction].silently = silently;
+}
+
 bool model_is_broken(const struct model *m, uint32_t direction)
 {
 	return is_cut(&m->directions[direction]);
@@ -72,6 +78,8 @@ bool model_is_done(const struct model *m, uint32_t direction)
 {
 	const struct direction *d = &m->directions[direction];
 
+	if (d->silently)
+		return true;
 	if (is_cut(d))
 		return d->done + d->failed + d->flushed == d->posted;
 	if (d->refused < d->posted)
@@ -160,9 +168,22 @@ static bool check_send_success(struct model *m, struct direction *d,
 }
 
 /*
- * The one that failed: all before it are done. Retries may run out at any up to the one that the
- * peer refuses, since what the peer says may be lost.
+ * Retries may run out at any up to the one that the peer refuses, since what the peer says may be
+ * lost; on an unreliable service nobody hears of a peer at all.
  */
+static bool may_fail_so(const struct direction *d, enum model_status status)
+{
+	const struct step *step = &d->steps[d->done];
+	bool here = is_local(step->op.kind) || is_refused_here(step->due);
+
+	if (d->conf.service != MODEL_RC && !here)
+		return false;
+	if (status == MODEL_RETRIES_OUT)
+		return d->done <= d->refused && !here;
+	return status == step->due;
+}
+
+/* The one that failed: all before it are done. */
 static bool check_send_failure(
 	struct model *m, struct direction *d, const struct model_completion *c)
 {
@@ -170,12 +191,10 @@ static bool check_send_failure(
 
 	pass_unsignalled(d, c->id);
 	step = &d->steps[d->done];
-	if (d->conf.service != MODEL_RC || d->done == d->posted || step->op.id != c->id)
+	if (d->done == d->posted || step->op.id != c->id)
 		return model_complain(m, "%u: %" PRIu64 " failed out of turn, status %d",
 			c->direction, c->id, c->status);
-	if (c->status == MODEL_RETRIES_OUT ? d->done > d->refused || is_local(step->op.kind) ||
-				is_refused_here(step->due)
-					   : c->status != step->due)
+	if (!may_fail_so(d, c->status))
 		return model_complain(m, "%u: %" PRIu64 " failed with status %d, not %d",
 			c->direction, c->id, c->status, step->due);
 	d->failed = true;
@@ -209,7 +228,7 @@ static bool check_send_flush(struct model *m, struct direction *d, const struct 
 static bool check_send(struct model *m, struct direction *d, const struct model_completion *c,
 	model_memory_t memory)
 {
-	if (c->status == MODEL_FLUSHED)
+	if (c->status == MODEL_FLUSHED && !d->silently)
 		return check_send_flush(m, d, c);
 	if (is_cut(d))
 		return model_complain(m, "%u: %" PRIu64 " completed with status %d after the end",
@@ -269,7 +288,7 @@ static const char *difference(const struct model *m, const struct direction *d,
 static bool match_unreliable(struct model *m, struct direction *d, struct recv *recv,
 	const struct model_completion *c, model_memory_t memory)
 {
-	for (uint32_t i = d->conf.may_reorder ? 0 : d->next_match; i < d->posted; i++) {
+	for (uint32_t i = d->conf.may_reorder ? 0 : d->next_match; i < count_sent(d); i++) {
 		struct step *step = &d->steps[i];
 
 		if (!takes_recv(step->op.kind) || (step->received && !d->conf.may_repeat) ||
@@ -299,9 +318,13 @@ static bool match_reliable(struct model *m, const struct direction *d,
 }
 
 /* What a broken message held of a queue of its own waits for the next message instead. */
-static bool may_end_so(
-	const struct direction *d, const struct recv_queue *q, enum model_status status)
+static bool may_end_so(const struct model *m, const struct direction *d, enum model_status status)
 {
+	const struct direction *ender = &m->directions[d->conf.reverse];
+	const struct recv_queue *q = &m->queues[d->conf.recv_queue];
+
+	if (ender->silently || (ender->ended && status == MODEL_SUCCESS))
+		return false;
 	if (status != MODEL_BROKEN_OFF)
 		return status == MODEL_SUCCESS || status == MODEL_FLUSHED;
 	if (d->conf.service != MODEL_RC)
@@ -319,7 +342,7 @@ static bool check_recv(struct model *m, struct direction *d, const struct model_
 	if (at == MODEL_NONE)
 		return model_complain(
 			m, "%u: receive %" PRIu64 " completed out of turn", c->direction, c->id);
-	if (!may_end_so(d, q, c->status))
+	if (!may_end_so(m, d, c->status))
 		return model_complain(m, "%u: receive %" PRIu64 " completed with status %d",
 			c->direction, c->id, c->status);
 	q->recvs[at].flushed = c->status == MODEL_FLUSHED;

@@ -178,6 +178,13 @@ bool model_is_taken(const struct model *m, uint32_t node, uint32_t at);
 void model_posted(struct model *m, uint32_t direction);
 void model_recv_posted(struct model *m, uint32_t queue);
 
+/*
+ * The run: the queue pair that sends in a direction was ended, by command or because a completion
+ * found no room, and all that completed before was polled. What did not is flushed; or, where there
+ * is no room, never completes: one receive may then be used that nobody hears of.
+ */
+void model_ended(struct model *m, uint32_t direction, bool silently);
+
 /* The run: a completion was polled, when memory was this. False: it is wrong. */
 bool model_completed(
 	struct model *m, const struct model_completion *completion, model_memory_t memory);

@@ -101,7 +101,7 @@ static bool is_prefix(const struct model *m, const struct direction *d, uint32_t
 		receives += takes_recv(d->steps[i].op.kind);
 		apply(scratch, far_effect(m, d, i));
 	}
-	if (receives != d->received)
+	if (receives < d->received || receives > d->received + count_unheard(m, d))
 		return false;
 	if (n < d->posted && !is_word(d->steps[n].op.kind))
 		open = far_effect(m, d, n);
@@ -186,7 +186,7 @@ static bool end_reliable(
 		return model_complain(m,
 			"%u: memory of node %u is what no prefix of the operations makes", number,
 			d->conf.to);
-	if (!is_cut(d) && model_receiving_step(d, d->received) != MODEL_NONE)
+	if (!is_cut(d) && model_receiving_step(d, d->received + count_unheard(m, d)) != MODEL_NONE)
 		return model_complain(m, "%u: receive %u never completed", number, d->received);
 	for (uint32_t i = 0; i < n; i++)
 		apply(end->expected[d->conf.to], far_effect(m, d, i));
@@ -196,7 +196,7 @@ static bool end_reliable(
 		leave_open(end, far_effect(m, d, n));
 	if (answered < d->posted)
 		leave_open(end, near_effect(d, answered));
-	if (is_cut(d))
+	if (is_cut(d) || count_unheard(m, d) > 0)
 		leave_begun(m, d, end, memory);
 	for (uint32_t i = 0; i < d->posted; i++)
 		if (d->steps[i].op.unsteady)
@@ -227,7 +227,7 @@ static void end_unreliable(struct model *m, uint32_t number, struct ending *end)
 	const struct recv_queue *q = &m->queues[d->conf.recv_queue];
 	uint32_t grh = d->conf.service == MODEL_UD ? MODEL_GRH_BYTES : 0;
 
-	for (uint32_t i = 0; i < d->posted; i++) {
+	for (uint32_t i = 0; i < count_sent(d); i++) {
 		const struct step *step = &d->steps[i];
 		struct effect e = {d->conf.to, step->op.remote, step->op.bytes, step->data};
 
@@ -287,18 +287,28 @@ static bool check_memory(struct model *m, const struct ending *end, model_memory
 	return true;
 }
 
+/* Where a failure of an operation is: on an unreliable service the queue pair goes on receiving. */
+static bool ends_receives(const struct direction *d)
+{
+	return d->conf.service == MODEL_RC || d->ended;
+}
+
 /* Receives that were flushed when the queue pair at the far end of a direction ended, or not. */
 static bool check_flushed_receives(struct model *m, uint32_t number)
 {
 	const struct direction *d = &m->directions[number];
 	const struct recv_queue *q = &m->queues[d->conf.recv_queue];
 	const struct direction *reverse = &m->directions[d->conf.reverse];
-	bool ended = is_cut(reverse) || d->failed_with == MODEL_ACCESS_REFUSED;
+	bool ended = (is_cut(reverse) && ends_receives(reverse)) ||
+		d->failed_with == MODEL_ACCESS_REFUSED;
+	bool broke = (reverse->failed || reverse->ended) && ends_receives(reverse);
 	uint32_t flushed = 0;
 
 	for (uint32_t i = 0; i < d->num_recv_of; i++)
 		flushed += q->recvs[d->recv_of[i]].flushed;
-	if (flushed > 0 && !reverse->failed && !model_may_have_ended_peer(d))
+	if (reverse->silently)
+		return true;
+	if (flushed > 0 && !broke && !model_may_have_ended_peer(d))
 		return model_complain(
 			m, "%u: receives were flushed, but nothing had ended", number);
 	if (q->shared && flushed > 1)

@@ -69,6 +69,8 @@ struct direction {
 	uint32_t refused;    /* the operation that cannot succeed; MODEL_NONE */
 	bool failed;	     /* operation `done` did, with this: */
 	enum model_status failed_with;
+	bool ended;    /* its queue pair, with no fault of an operation */
+	bool silently; /* and nothing completes any more */
 	uint32_t flushed;
 	uint32_t received; /* receives completed with success */
 	uint32_t *recv_of; /* which ones; of a shared queue, the one flushed follows */
@@ -131,13 +133,26 @@ static inline bool is_refused_here(enum model_status due)
 		due == MODEL_SOURCE_REFUSED;
 }
 
+/* How many receives of a direction may be used without a completion. */
+static inline uint32_t count_unheard(const struct model *m, const struct direction *d)
+{
+	return m->directions[d->conf.reverse].silently;
+}
+
 /* Whether the peer's queue pair may have ended because it refused an operation of this one. */
 bool model_may_have_ended_peer(const struct direction *d);
 
 /* Whether a direction ended before its operations did. */
 static inline bool is_cut(const struct direction *d)
 {
-	return d->failed || d->flushed > 0;
+	return d->failed || d->flushed > 0 || d->ended;
+}
+
+/* The operations of a direction that are sent at all: up to one that is refused at the near end. */
+static inline uint32_t count_sent(const struct direction *d)
+{
+	return d->refused < d->posted && is_refused_here(d->steps[d->refused].due) ? d->refused
+										   : d->posted;
 }
 
 /* What kinds are. */

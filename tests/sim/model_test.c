@@ -336,6 +336,14 @@ static void what_is_no_prefix_is_seen(void)
 	end(r);
 }
 
+static bool recv_flushed(struct run *r, uint32_t nth)
+{
+	struct model_completion c = {
+		.direction = r->there, .recv = true, .id = 100 + nth, .status = MODEL_FLUSHED};
+
+	return model_completed(r->m, &c, r->both);
+}
+
 static void the_end_is_in_order_too(void)
 {
 	struct run *r = begin_broken();
@@ -357,15 +365,84 @@ static void the_end_is_in_order_too(void)
 	CU_ASSERT_FALSE(sent_as(r, 0, MODEL_IS_WRITE, MODEL_FLUSHED));
 	end(r);
 	r = begin();
-	{
-		struct model_completion c = {
-			.direction = r->there, .recv = true, .id = 100, .status = MODEL_FLUSHED};
-
-		CU_ASSERT_TRUE(model_completed(r->m, &c, r->both));
-		CU_ASSERT_FALSE(model_check_end(r->m, r->both));
-		CU_ASSERT_TRUE(says(r, "nothing had ended"));
-	}
+	CU_ASSERT_TRUE(recv_flushed(r, 0));
+	CU_ASSERT_FALSE(model_check_end(r->m, r->both));
+	CU_ASSERT_TRUE(says(r, "nothing had ended"));
 	end(r);
+}
+
+/* ---- ended otherwise ---- */
+
+/* The sender was ended with one of two done; `flushed` or not the other is. */
+static void what_is_ended_flushes_the_rest(void)
+{
+	for (uint32_t i = 0; i < 4; i++) {
+		bool silently = i >= 2, flushed = i % 2 == 0;
+		struct run *r = begin();
+
+		post_kind(r, MODEL_WRITE, 0);
+		post_kind(r, MODEL_WRITE, 1);
+		move(r, 1, 256, 64, LEN);
+		CU_ASSERT_TRUE(sent(r, 0, MODEL_IS_WRITE));
+		model_ended(r->m, r->there, silently);
+		if (flushed)
+			CU_ASSERT_EQUAL(sent_as(r, 1, MODEL_IS_SEND, MODEL_FLUSHED), !silently);
+		CU_ASSERT_EQUAL(model_check_end(r->m, r->both), flushed != silently);
+		CU_ASSERT_TRUE(flushed || silently || says(r, "completions end"));
+		CU_ASSERT_FALSE(sent(r, 1, MODEL_IS_WRITE));
+		CU_ASSERT_TRUE(flushed || !silently || says(r, "after the end"));
+		end(r);
+	}
+}
+
+static void who_was_ended_receives_no_more(void)
+{
+	for (uint32_t n = 0; n <= RECVS; n++) {
+		struct run *r = begin();
+
+		post_kind(r, MODEL_SEND_IMM, 0);
+		model_ended(r->m, r->back, false);
+		CU_ASSERT_TRUE(sent_as(r, 0, MODEL_IS_SEND, MODEL_RETRIES_OUT));
+		for (uint32_t i = 0; i < n; i++)
+			CU_ASSERT_TRUE(recv_flushed(r, i));
+		CU_ASSERT_EQUAL(model_check_end(r->m, r->both), n == RECVS);
+		CU_ASSERT_TRUE(n == RECVS || says(r, "receives were posted"));
+		end(r);
+	}
+	for (uint32_t i = 0; i < 3; i++) {
+		struct run *r = begin();
+
+		post_kind(r, MODEL_SEND_IMM, 0);
+		move(r, 1, RECV_AT, 64, LEN);
+		model_ended(r->m, r->back, i > 0);
+		CU_ASSERT_FALSE(
+			i == 2 ? recv_flushed(r, 0) : received_as(r, 0, MODEL_IS_RECV, 1000));
+		CU_ASSERT_TRUE(says(r, "completed with status"));
+		end(r);
+	}
+}
+
+/* Of a silent end one message may be taken, and answered, that it says nothing of. */
+static void one_receive_is_unheard_of(void)
+{
+	for (uint32_t done = 0; done < 3; done++) {
+		struct run *r = begin();
+
+		for (uint32_t i = 0; i < 2; i++) {
+			post_kind(r, MODEL_SEND, i);
+			if (i < done)
+				move(r, 1, RECV_AT + 64 * i, 64 + LEN * i, LEN);
+		}
+		model_ended(r->m, r->back, true);
+		for (uint32_t i = 0; i < 2; i++)
+			CU_ASSERT_TRUE(sent_as(r, i, MODEL_IS_SEND,
+				i < done	    ? MODEL_SUCCESS
+					: i == done ? MODEL_RETRIES_OUT
+						    : MODEL_FLUSHED));
+		CU_ASSERT_EQUAL(model_check_end(r->m, r->both), done < 2);
+		CU_ASSERT_TRUE(done < 2 || says(r, "never completed"));
+		end(r);
+	}
 }
 
 /* ---- unreliable ---- */
@@ -403,6 +480,41 @@ static void messages_may_be_lost(void)
 		/* A part of a lost one may be where the next would go. */
 		move(r, 1, RECV_AT + 64 * nth, 64 + 2 * LEN, LEN / 2);
 		CU_ASSERT_TRUE(model_check_end(r->m, r->both));
+		end(r);
+	}
+}
+
+/*
+ * One that is refused at the near end fails so and not otherwise, and never comes; who sent it goes
+ * on receiving.
+ */
+static void what_is_refused_here_is_not_sent(void)
+{
+	for (uint32_t i = 0; i < 4; i++) {
+		struct run *r = begin_unreliable(false, false);
+		struct model_op op = op_of(MODEL_SEND_IMM, 3);
+		struct model_recv recv = {100, 0, 0};
+		struct model_completion flush = {
+			.direction = r->back, .recv = true, .id = 100, .status = MODEL_FLUSHED};
+
+		CU_ASSERT_TRUE(model_add_recv(r->m, r->queues[0], &recv));
+		model_recv_posted(r->m, r->queues[0]);
+		op.source = model_add_key(r->m, 0, MODEL_FAST);
+		post(r, &op);
+		if (i == 0) {
+			CU_ASSERT_FALSE(sent_as(r, 3, MODEL_IS_SEND, MODEL_RETRIES_OUT));
+		} else if (i == 1) {
+			CU_ASSERT_FALSE(comes(r, 3, 0));
+		} else {
+			CU_ASSERT_TRUE(sent_as(r, 3, MODEL_IS_SEND, MODEL_SOURCE_REFUSED));
+			CU_ASSERT_TRUE(model_check_end(r->m, r->both));
+			if (i == 2)
+				move(r, 1, RECV_AT, 64 + LEN * 3, LEN);
+			else
+				CU_ASSERT_TRUE(model_completed(r->m, &flush, r->both));
+			CU_ASSERT_FALSE(model_check_end(r->m, r->both));
+			CU_ASSERT_TRUE(i == 2 || says(r, "nothing had ended"));
+		}
 		end(r);
 	}
 }
@@ -530,7 +642,11 @@ int main(void)
 		{"where retries ran out memory may be any prefix", a_prefix_is_enough},
 		{"and nothing that is no prefix", what_is_no_prefix_is_seen},
 		{"after the end everything is flushed in order", the_end_is_in_order_too},
+		{"what was ended flushes the rest or is silent", what_is_ended_flushes_the_rest},
+		{"who was ended receives no more", who_was_ended_receives_no_more},
+		{"a silent end may have taken one message more", one_receive_is_unheard_of},
 		{"unreliable messages may be lost, whole or in part", messages_may_be_lost},
+		{"what is refused at the near end never comes", what_is_refused_here_is_not_sent},
 		{"half a message never completes", half_messages_never_complete},
 		{"messages repeat and overtake only where the link does so",
 			order_and_repetition_are_the_links},

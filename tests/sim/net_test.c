@@ -3,18 +3,22 @@
  * The network itself: what it does to frames, and that it does it again.
  *
  * Nodes 0 to n - 1, each with a queue pair to every node, itself included; the work is one WRITE
- * per queue pair, from a place of its own to a place of its own.
+ * per queue pair, from a place of its own to a place of its own. Every run is carried to its end,
+ * and the model says whether all that was posted is done and what memory holds.
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "cunit_run.h"
+#include "model.h"
 #include "net.h"
+#include "words.h"
 
 enum {
 	NODES_MAX = 5,
 	LEN = 5000,
 	MEM = 2 * NODES_MAX * LEN,
+	FIRST_QPN = 0x100,
 	SECOND_NS = 1000000000,
 };
 
@@ -22,6 +26,10 @@ struct world {
 	struct net net;
 	struct net_port_conf ports[NODES_MAX];
 	struct net_conf conf;
+	/* Direction 16 * i + k: what node i asks of node k. */
+	struct model *model;
+	const uint8_t *memory[NODES_MAX];
+	uint32_t posted, done;
 };
 
 static struct world *make(uint32_t num_nodes)
@@ -38,6 +46,34 @@ static struct world *make(uint32_t num_nodes)
 	return w;
 }
 
+static uint32_t direction_of(uint32_t from, uint32_t to)
+{
+	return 16 * from + to;
+}
+
+/* Memory is full by now. Some directions have no queue pair, so that numbers are alike. */
+static void start_model(struct world *w)
+{
+	uint32_t n = w->conf.num_nodes;
+
+	w->model = model_create(n, MEM);
+	for (uint32_t i = 0; i < n; i++) {
+		w->memory[i] = w->net.nodes[i].mem;
+		memcpy(model_memory(w->model, i), w->memory[i], MEM);
+		for (uint32_t k = 0; k < 16; k++) {
+			uint32_t to = k < n ? k : i;
+			struct model_direction conf = {.service = MODEL_RC,
+				.from = i,
+				.to = to,
+				.recv_queue = model_add_recv_queue(w->model, to, false),
+				.reverse = direction_of(to, i),
+				.signal_all = true};
+
+			model_add_direction(w->model, &conf);
+		}
+	}
+}
+
 static void start(struct world *w)
 {
 	struct node_qp_conf qps[NODES_MAX][NODES_MAX];
@@ -48,7 +84,7 @@ static void start(struct world *w)
 		for (uint32_t k = 0; k < n; k++) {
 			/* The one at k is to node k, whose own is to us. */
 			qps[i][k] = node_qp_defaults(k, i);
-			qps[i][k].qpn = 0x100 + 16 * i + k;
+			qps[i][k].qpn = FIRST_QPN + direction_of(i, k);
 			qps[i][k].attr.timeout = 10;
 		}
 		nodes[i] = (struct node_conf){
@@ -59,10 +95,36 @@ static void start(struct world *w)
 	for (uint32_t i = 0; i < n; i++)
 		for (uint32_t at = 0; at < MEM / 2; at++)
 			w->net.nodes[i].mem[at] = (uint8_t)(at * 7 + (at >> 8) + i);
+	start_model(w);
+}
+
+/* Runs on until nothing is left; whether all is done and right then. */
+static bool is_right_in_the_end(struct world *w)
+{
+	bool good = net_run(&w->net, SECOND_NS);
+	struct uroce_cqe cqe;
+
+	for (uint32_t i = 0; i < w->conf.num_nodes; i++) {
+		while (good && node_poll(&w->net.nodes[i], 0, &cqe, 1) == 1) {
+			struct model_completion c = words_completion(&cqe);
+
+			c.direction = cqe.qpn - FIRST_QPN;
+			good = c.direction / 16 == i && model_completed(w->model, &c, w->memory);
+			w->done += c.status == MODEL_SUCCESS;
+		}
+		good = good && node_counts_add_up(&w->net.nodes[i]);
+	}
+	good = good && model_check_end(w->model, w->memory);
+	if (!good)
+		printf("  %s\n", model_wrong(w->model));
+	/* The model lets retries run out; here no fault lasts that long. */
+	return good && w->done == w->posted;
 }
 
 static void end(struct world *w)
 {
+	CU_ASSERT_TRUE(is_right_in_the_end(w));
+	model_destroy(w->model);
 	net_fini(&w->net);
 	free(w);
 }
@@ -74,21 +136,18 @@ static void write_to(struct world *w, uint32_t from, uint32_t to, uint32_t bytes
 		.opcode = UROCE_WR_RDMA_WRITE,
 		.num_segs = 1,
 		.rkey = peer->key,
-		.remote_addr = (uintptr_t)(peer->mem + MEM / 2 + from * LEN)};
+		.remote_addr = (uintptr_t)(peer->mem + MEM / 2 + from * LEN),
+		.segs = {{to * LEN, bytes}}};
+	struct model_op op = {.kind = MODEL_WRITE,
+		.id = to,
+		.bytes = bytes,
+		.local = to * LEN,
+		.remote = MEM / 2 + from * LEN};
 
-	wr.segs[0].offset = to * LEN;
-	wr.segs[0].bytes = bytes;
 	CU_ASSERT_TRUE(node_post_send(&w->net.nodes[from], to, &wr));
-}
-
-static bool is_written(struct world *w, uint32_t from, uint32_t to)
-{
-	struct uroce_cqe cqe;
-
-	return node_poll(&w->net.nodes[from], 0, &cqe, 1) == 1 && cqe.status == 0 &&
-		node_counts_add_up(&w->net.nodes[from]) &&
-		memcmp(w->net.nodes[to].mem + MEM / 2 + from * LEN,
-			w->net.nodes[from].mem + to * LEN, LEN) == 0;
+	if (model_add_op(w->model, direction_of(from, to), &op))
+		model_posted(w->model, direction_of(from, to));
+	w->posted++;
 }
 
 static void everybody_to_everybody(void)
@@ -101,9 +160,6 @@ static void everybody_to_everybody(void)
 			for (uint32_t to = 0; to < n; to++)
 				write_to(w, from, to, LEN);
 		CU_ASSERT_TRUE(net_run(&w->net, SECOND_NS));
-		for (uint32_t from = 0; from < n; from++)
-			for (uint32_t to = 0; to < n; to++)
-				CU_ASSERT_TRUE(is_written(w, from, to));
 		CU_ASSERT_EQUAL(w->net.strays, 0);
 		CU_ASSERT_EQUAL(w->net.lost + w->net.dropped, 0);
 		end(w);
@@ -140,8 +196,6 @@ static void full_queues_drop_the_last(void)
 	CU_ASSERT_TRUE(w->net.dropped > 0);
 	CU_ASSERT_EQUAL(w->net.lost, 0);
 	CU_ASSERT_EQUAL(net_faults(&w->net, 0x120) + net_faults(&w->net, 0x121), w->net.dropped);
-	CU_ASSERT_TRUE(is_written(w, 0, 2));
-	CU_ASSERT_TRUE(is_written(w, 1, 2));
 	end(w);
 	/* A node that takes one frame a turn, and has room for one. */
 	w = make(2);
@@ -152,7 +206,6 @@ static void full_queues_drop_the_last(void)
 	write_to(w, 0, 1, LEN);
 	CU_ASSERT_TRUE(net_run(&w->net, SECOND_NS));
 	CU_ASSERT_TRUE(w->net.dropped > 0);
-	CU_ASSERT_TRUE(is_written(w, 0, 1));
 	end(w);
 }
 
@@ -173,7 +226,6 @@ static void a_paused_node_does_nothing(void)
 	CU_ASSERT_EQUAL(w->net.now_ns, pause.until_ns);
 	CU_ASSERT_EQUAL(w->net.nodes[1].core.counters.rx_frames, 5);
 	CU_ASSERT_TRUE(net_run(&w->net, SECOND_NS));
-	CU_ASSERT_TRUE(is_written(w, 0, 1));
 	end(w);
 }
 
@@ -190,7 +242,6 @@ static void with_fate(enum net_fate_kind kind, uint64_t arg)
 	start(w);
 	write_to(w, 0, 1, LEN);
 	CU_ASSERT_TRUE(net_run(&w->net, SECOND_NS));
-	CU_ASSERT_TRUE(is_written(w, 0, 1));
 	c = &w->net.nodes[1].core.counters;
 	CU_ASSERT_EQUAL(w->net.num_notes, 1);
 	CU_ASSERT_EQUAL(net_faults(&w->net, 0x110), 1);
@@ -279,7 +330,6 @@ static void a_mask_decides_on_the_first_frames(void)
 	write_to(w, 0, 1, LEN);
 	CU_ASSERT_TRUE(net_run(&w->net, SECOND_NS));
 	CU_ASSERT_EQUAL(w->net.lost, 3);
-	CU_ASSERT_TRUE(is_written(w, 0, 1));
 	end(w);
 }
 

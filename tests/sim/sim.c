@@ -13,7 +13,13 @@
 
 enum {
 	BURST_MAX = 32,
-	PPM = 1000000
+	PPM = 1000000,
+	ETH_BYTES = 14,
+	UDP_BYTES = 8,
+	/* Opcodes: READ RESPONSE FIRST to ATOMIC ACKNOWLEDGE, and what is no request either. */
+	FIRST_ANSWER = 0x0d,
+	LAST_ANSWER = 0x12,
+	CNP = 0x81,
 };
 
 uint64_t sim_random(struct sim *sim)
@@ -43,6 +49,8 @@ void sim_init(struct sim *sim, const struct sim_link_conf *link, const struct en
 	sim->random = link->seed;
 	endpoint_init(&sim->ep[0], a ? a : &defaults_a);
 	endpoint_init(&sim->ep[1], b ? b : &defaults_b);
+	for (int i = 0; i < 2; i++)
+		sim->next_psn[i] = sim->ep[i].conf.sq_psn;
 	endpoint_connect(&sim->ep[0], sim->ep[1].qp->qpn);
 	endpoint_connect(&sim->ep[1], sim->ep[0].qp->qpn);
 }
@@ -92,12 +100,28 @@ static void enqueue(
 	sim->queue[at] = frame;
 }
 
+/* Requests sent again, as the wire shows them and not as the engine counts. */
+static void note_repeated(struct sim *sim, uint32_t from, const uint8_t *data)
+{
+	const uint8_t *bth = data + ETH_BYTES + (sim->ep[from].conf.ipv6 ? 40 : 20) + UDP_BYTES;
+	uint32_t psn = (uint32_t)bth[9] << 16 | (uint32_t)bth[10] << 8 | bth[11];
+	uint32_t operation = bth[0] & 0x1f;
+
+	if (bth[0] == CNP || (operation >= FIRST_ANSWER && operation <= LAST_ANSWER))
+		return;
+	if ((psn - sim->next_psn[from]) & 0x800000)
+		sim->repeated++;
+	else
+		sim->next_psn[from] = psn + 1;
+}
+
 static void transmit(struct sim *sim, uint32_t from, const uint8_t *data, uint32_t bytes)
 {
 	uint64_t *busy_ns = &sim->busy_until_ns[from];
 	uint64_t number = sim->frames++;
 	uint64_t arrival_ns;
 
+	note_repeated(sim, from, data);
 	if (*busy_ns < sim->now_ns)
 		*busy_ns = sim->now_ns;
 	*busy_ns += bytes * sim->link.ns_per_kib / 1024;

@@ -44,6 +44,8 @@ struct sim {
 	uint64_t random;
 	uint64_t frames; /* handed to the link so far */
 	uint64_t lost;
+	uint64_t repeated; /* requests sent that begin before the end of an earlier one */
+	uint32_t next_psn[2];
 	uint64_t busy_until_ns[2];
 	struct sim_frame *queue[SIM_QUEUE_FRAMES * 2];
 	uint32_t queued;
