@@ -366,7 +366,7 @@ static void none_outstanding_allowed(struct drill *d)
 		expect_no_cqe(d);
 		inject(d, "ACKNOWLEDGE psn +0 ACK");
 		expect_cqe(d, "send 100 SUCCESS len 8");
-		expect_cqe(d, rows[i].cqe);
+		expect_cqe(d, "%s", rows[i].cqe);
 		expect_ended(d);
 	}
 }
