@@ -35,6 +35,11 @@ void uroce_worker_wake_sleeper(struct uroce_worker *worker)
 		uroce_worker_wake(worker);
 }
 
+bool uroce_worker_asks(const struct uroce_worker *worker)
+{
+	return worker->index == 0 && worker->dev->resolves;
+}
+
 static void pause_for_a_moment(void)
 {
 	for (int i = 0; i < PAUSES; i++)
@@ -48,15 +53,20 @@ static bool has_work(struct uroce_worker *worker)
 
 	return atomic_load(&worker->core.bells.head) || atomic_load(&worker->mailbox) ||
 		atomic_load(&worker->stop) || core->ready.head || core->idle_acks ||
+		atomic_load(&worker->dev->neigh.version) != worker->neigh_version ||
 		(worker->dev->has_port && uroce_poller_holds_frames(&worker->poller));
 }
 
-/* How long at the most: until the next timer, and no longer than asked for. */
+/* How long at the most: until the next timer or question, and no longer than asked for. */
 static uint64_t sleep_ns(struct uroce_worker *worker, uint64_t now_ns)
 {
 	uint64_t deadline_ns = uroce_core_next_deadline(&worker->core);
+	uint64_t due_ns =
+		uroce_worker_asks(worker) ? atomic_load(&worker->dev->neigh.due_ns) : UINT64_MAX;
 	uint64_t most_ns = (uint64_t)worker->dev->conf.idle_sleep_us * NS_PER_US;
 
+	if (due_ns < deadline_ns)
+		deadline_ns = due_ns;
 	if (deadline_ns <= now_ns)
 		return 0;
 	return deadline_ns - now_ns < most_ns ? deadline_ns - now_ns : most_ns;

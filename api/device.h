@@ -196,6 +196,8 @@ void *uroce_allocate(size_t bytes);
 void uroce_worker_wake(struct uroce_worker *worker);
 /* The same, if it says that it sleeps; the work for it has been put where it looks. */
 void uroce_worker_wake_sleeper(struct uroce_worker *worker);
+/* Whether it is this worker that asks for neighbours. */
+bool uroce_worker_asks(const struct uroce_worker *worker);
 
 /* ---- channel.c ---- */
 

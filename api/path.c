@@ -90,6 +90,8 @@ struct path_entry *uroce_path_take(struct uroce_worker *worker, const struct uro
 			free(entry);
 			return NULL;
 		}
+		/* There may be something to ask. */
+		uroce_worker_wake_sleeper(&dev->workers[0]);
 		entry->version = resolve(dev, entry, &entry->path);
 		entry->next = dev->paths;
 		dev->paths = entry;
@@ -181,4 +183,8 @@ void uroce_path_follow(struct uroce_worker *worker, uint64_t now_ns)
 	}
 	worker->neigh_version = version;
 	pthread_mutex_unlock(&dev->lock);
+	/* Whoever was asleep has not seen it. */
+	for (unsigned int i = 0; i < dev->num_workers; i++)
+		if (i != worker->index)
+			uroce_worker_wake_sleeper(&dev->workers[i]);
 }

@@ -133,6 +133,7 @@ static void a_worker_on_an_interrupt_sleeps_no_longer_than_asked(void)
 	uint64_t sum_ns = 0;
 
 	open_both(100);
+	atomic_store(&sides[1].dev->neigh.due_ns, UINT64_MAX);
 	for (int i = 0; i < 60; i++)
 		sum_ns += sleep_once(worker_of(1));
 	CU_ASSERT_TRUE(sum_ns >= 60 * 100 * NS_PER_US && sum_ns < HALF_A_MINUTE_NS);
@@ -185,11 +186,32 @@ static void a_frame_wakes_a_worker_that_sleeps(void)
 	close_both();
 }
 
+/* Nobody answers, but that is no reason to ask but once a minute. */
+static void a_sleeper_wakes_to_ask_again(void)
+{
+	const struct uroce_gid nobody = uroce_gid_of_ipv4(0xc0000277);
+	struct uroce_neigh *neigh;
+	uint64_t asked;
+
+	open_both(A_MINUTE_US);
+	neigh = &sides[1].dev->neigh;
+	CU_ASSERT_EQUAL(uroce_neigh_hold(neigh, nobody), 0);
+	sleep_once(worker_of(1));
+	asked = neigh->counters.asked;
+	for (int i = 0; neigh->counters.asked == asked && i < 10; i++)
+		CU_ASSERT_TRUE(sleep_once(worker_of(1)) < HALF_A_MINUTE_NS);
+	CU_ASSERT_TRUE(neigh->counters.asked > asked);
+	uroce_neigh_release(neigh, nobody, 0);
+	close_both();
+}
+
 static void what_woke_a_worker_once_does_not_keep_it_awake(void)
 {
 	open_both(A_MINUTE_US);
 	sleep_through_writes(worker_of(1), 5);
 	sides[1].dev->conf.idle_sleep_us = A_WHILE_US;
+	/* Nor has it neighbours to ask for, or itself to announce, meanwhile. */
+	atomic_store(&sides[1].dev->neigh.due_ns, UINT64_MAX);
 	/* The first may end because the thread was told to. */
 	sleep_once(worker_of(1));
 	for (int i = 0; i < 3; i++)
@@ -203,6 +225,7 @@ int main(void)
 		{"a worker on an interrupt sleeps no longer than asked",
 			a_worker_on_an_interrupt_sleeps_no_longer_than_asked},
 		{"a frame wakes a worker that sleeps", a_frame_wakes_a_worker_that_sleeps},
+		{"a sleeper wakes to ask for a neighbour again", a_sleeper_wakes_to_ask_again},
 		{"what woke a worker once does not keep it awake",
 			what_woke_a_worker_once_does_not_keep_it_awake},
 	};
