@@ -5,7 +5,8 @@
  *
  * Frames get right lengths, checksum and ICRC unless the input asks for damage, since a fuzzer
  * cannot guess a CRC. The ledger holds for every application that keeps the rules: of each queue,
- * completions come in order, each at most once, and only for what was posted.
+ * completions come in order (but for a shared one), each at most once, and only for what was
+ * posted.
  */
 #ifndef UROCE_FUZZ_RIG_H
 #define UROCE_FUZZ_RIG_H
@@ -16,6 +17,7 @@
 enum {
 	RIG_KEYS = 5,
 	RIG_MEM_BYTES = 16384,
+	RIG_RECVS_MAX = 1024, /* more than an input's steps */
 };
 
 /* Places in rig.keys. */
@@ -38,6 +40,7 @@ struct rig {
 	/* the ledger; work requests are numbered from 1, receives too */
 	uint64_t sends_posted, recvs_posted;
 	uint64_t last_send, last_recv;
+	bool recv_done[RIG_RECVS_MAX]; /* of a shared queue */
 };
 
 /* conf from the first bytes of the input; in RESET. */
