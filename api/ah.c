@@ -175,14 +175,11 @@ int uroce_ah_create_from_wc(
 	const uint8_t *v6 = grh, *v4 = v6 + UROCE_GRH_BYTES - UROCE_IPV4_BYTES;
 	struct uroce_ah_conf conf = {0};
 	uint32_t first = uroce_load_be32(v6);
+	bool is_v6 = wc->flags & UROCE_WC_GRH_IPV6;
 
-	if (!(wc->flags & UROCE_WC_GRH))
+	if (!(wc->flags & UROCE_WC_GRH) || (is_v6 ? v6[0] >> 4 != 6 : v4[0] >> 4 != 4))
 		return -EINVAL;
-	if (v6[0] >> 4 != 6 && (wc->flags & UROCE_WC_GRH_IPV6))
-		return -EINVAL;
-	if (v4[0] >> 4 != 4 && !(wc->flags & UROCE_WC_GRH_IPV6))
-		return -EINVAL;
-	if (wc->flags & UROCE_WC_GRH_IPV6) {
+	if (is_v6) {
 		memcpy(conf.dgid, v6 + UROCE_IPV6_SRC, sizeof(conf.dgid));
 		conf.traffic_class = (uint8_t)(first >> 20);
 		conf.flow_label = first & UROCE_IPV6_FLOW_LABEL_MASK;

@@ -13,11 +13,17 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* An address that nobody else has, so that nobody needs to be asked. */
+static bool needs_no_neighbour(const struct uroce_device *dev, struct uroce_gid gid)
+{
+	return uroce_gid_is_multicast(gid) || uroce_addr_is_own(dev, gid);
+}
+
 bool uroce_path_mac_known(struct uroce_device *dev, struct uroce_gid gid)
 {
 	uint8_t mac[6];
 
-	return uroce_addr_is_own(dev, gid) || uroce_gid_is_multicast(gid) ||
+	return needs_no_neighbour(dev, gid) ||
 		uroce_neigh_find(&dev->neigh, uroce_addr_next_hop(dev, gid), mac) > 0;
 }
 
@@ -27,16 +33,9 @@ int uroce_path_learn(struct uroce_device *dev, struct uroce_gid gid, const uint8
 
 	if (!uroce_addr_source(dev, gid))
 		return -EADDRNOTAVAIL;
-	if (!uroce_addr_is_own(dev, gid) && !uroce_gid_is_multicast(gid) &&
-		memcmp(mac, none, sizeof(none)) != 0)
+	if (!needs_no_neighbour(dev, gid) && memcmp(mac, none, sizeof(none)) != 0)
 		return uroce_path_set_mac(dev, uroce_addr_next_hop(dev, gid), mac);
 	return dev->resolves || uroce_path_mac_known(dev, gid) ? 0 : -EHOSTUNREACH;
-}
-
-/* An address that nobody else has, so that nobody needs to be asked. */
-static bool needs_no_neighbour(const struct uroce_device *dev, struct uroce_gid gid)
-{
-	return uroce_gid_is_multicast(gid) || uroce_addr_is_own(dev, gid);
 }
 
 /* Fills in the MAC of a path's other end, as far as it is known; the version of the MAC. */
@@ -116,6 +115,15 @@ void uroce_path_release(struct path_entry *entry)
 	free(entry);
 }
 
+/* The command that tells a path's core what is known now; the version of the MAC in it. */
+static uint32_t make_update(
+	struct uroce_device *dev, struct path_entry *entry, struct uroce_cmd *cmd)
+{
+	*cmd = (struct uroce_cmd){
+		.kind = UROCE_CMD_PATH_UPDATE, .path = &entry->path, .path_new = entry->made};
+	return resolve(dev, entry, &cmd->path_new);
+}
+
 /*
  * Tells a path's core what is known now, until it knows the latest. The lock is given up while the
  * worker is waited for, so another call may tell it something else meanwhile.
@@ -123,10 +131,8 @@ void uroce_path_release(struct path_entry *entry)
 static int update(struct uroce_device *dev, struct path_entry *entry)
 {
 	for (;;) {
-		struct uroce_cmd cmd = {.kind = UROCE_CMD_PATH_UPDATE,
-			.path = &entry->path,
-			.path_new = entry->made};
-		uint32_t version = resolve(dev, entry, &cmd.path_new);
+		struct uroce_cmd cmd;
+		uint32_t version = make_update(dev, entry, &cmd);
 		int err;
 
 		if (version == entry->version)
@@ -171,12 +177,13 @@ void uroce_path_follow(struct uroce_worker *worker, uint64_t now_ns)
 	if (pthread_mutex_trylock(&dev->lock) != 0)
 		return;
 	for (struct path_entry *entry = dev->paths; entry; entry = entry->next) {
-		struct uroce_cmd cmd = {.kind = UROCE_CMD_PATH_UPDATE,
-			.path = &entry->path,
-			.path_new = entry->made};
-		uint32_t of_mac = entry->worker == worker ? resolve(dev, entry, &cmd.path_new) : 0;
+		struct uroce_cmd cmd;
+		uint32_t of_mac;
 
-		if (entry->worker != worker || of_mac == entry->version)
+		if (entry->worker != worker)
+			continue;
+		of_mac = make_update(dev, entry, &cmd);
+		if (of_mac == entry->version)
 			continue;
 		uroce_core_ctrl(&worker->core, &cmd, now_ns);
 		entry->version = of_mac;

@@ -150,10 +150,7 @@ static bool udp_checksum_is_wrong(
 	/* Both addresses, which lie side by side. */
 	sum = v4 ? uroce_ip_sum(pkt->ip + UROCE_IPV4_SRC, 8, sum)
 		 : uroce_ip_sum(pkt->ip + UROCE_IPV6_SRC, 2 * UROCE_GID_BYTES, sum);
-	sum = uroce_ip_sum(udp, udp_bytes, sum);
-	if (udp_bytes & 1)
-		sum += (uint32_t)udp[udp_bytes - 1] << 8;
-	return uroce_ip_fold(sum) != 0xffff;
+	return uroce_ip_fold(uroce_ip_sum(udp, udp_bytes, sum)) != 0xffff;
 }
 
 /* What only IPv4 has: fragments of what is for us, and a checksum of its header. */

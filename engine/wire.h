@@ -12,7 +12,7 @@
 
 #include <stdbool.h>
 
-#include "bytes.h"
+#include "gid.h"
 
 enum {
 	UROCE_ETH_BYTES = 14,
@@ -183,18 +183,39 @@ static inline uint32_t uroce_frame_ip_bytes(const uint8_t *frame)
 								  : UROCE_IPV4_BYTES;
 }
 
+static inline bool uroce_frame_is_ipv6(const uint8_t *frame)
+{
+	return uroce_frame_ip_bytes(frame) == UROCE_IPV6_BYTES;
+}
+
+static inline struct uroce_gid uroce_frame_src(const uint8_t *frame)
+{
+	const uint8_t *ip = frame + UROCE_ETH_BYTES;
+
+	return uroce_frame_is_ipv6(frame) ? uroce_gid_load(ip + UROCE_IPV6_SRC)
+					  : uroce_gid_of_ipv4(uroce_load_be32(ip + UROCE_IPV4_SRC));
+}
+
+static inline struct uroce_gid uroce_frame_dst(const uint8_t *frame)
+{
+	const uint8_t *ip = frame + UROCE_ETH_BYTES;
+
+	return uroce_frame_is_ipv6(frame) ? uroce_gid_load(ip + UROCE_IPV6_DST)
+					  : uroce_gid_of_ipv4(uroce_load_be32(ip + UROCE_IPV4_DST));
+}
+
 /* Its BTH. */
 static inline const uint8_t *uroce_frame_bth(const uint8_t *frame)
 {
 	return frame + UROCE_ETH_BYTES + uroce_frame_ip_bytes(frame) + UROCE_UDP_BYTES;
 }
 
-/* The one's complement sum of n bytes (n even), not yet folded nor inverted. */
+/* The one's complement sum of n bytes, a last odd one filled up; not yet folded nor inverted. */
 static inline uint32_t uroce_ip_sum(const uint8_t *p, uint32_t n, uint32_t sum)
 {
 	for (uint32_t i = 0; i + 1 < n; i += 2)
 		sum += uroce_load_be16(p + i);
-	return sum;
+	return n & 1 ? sum + ((uint32_t)p[n - 1] << 8) : sum;
 }
 
 static inline uint16_t uroce_ip_fold(uint32_t sum)

@@ -8,14 +8,8 @@
 #ifndef UROCE_PCAP_FRAME_H
 #define UROCE_PCAP_FRAME_H
 
-#include "engine/gid.h"
 #include "engine/icrc.h"
 #include "engine/wire.h"
-
-static inline bool uroce_frame_is_ipv6(const uint8_t *frame)
-{
-	return uroce_frame_ip_bytes(frame) == UROCE_IPV6_BYTES;
-}
 
 /* IPv4's can be longer; then uroce_frame_ip_bytes() and what is built upon it do not hold. */
 static inline bool uroce_frame_has_options(const uint8_t *frame)
@@ -32,22 +26,6 @@ static inline uint32_t uroce_frame_end(const uint8_t *frame)
 		return UROCE_ETH_BYTES + UROCE_IPV6_BYTES +
 			uroce_load_be16(ip + UROCE_IPV6_PAYLOAD_LEN);
 	return UROCE_ETH_BYTES + (uint32_t)uroce_load_be16(ip + UROCE_IPV4_TOTAL_LEN);
-}
-
-static inline struct uroce_gid uroce_frame_src(const uint8_t *frame)
-{
-	const uint8_t *ip = frame + UROCE_ETH_BYTES;
-
-	return uroce_frame_is_ipv6(frame) ? uroce_gid_load(ip + UROCE_IPV6_SRC)
-					  : uroce_gid_of_ipv4(uroce_load_be32(ip + UROCE_IPV4_SRC));
-}
-
-static inline struct uroce_gid uroce_frame_dst(const uint8_t *frame)
-{
-	const uint8_t *ip = frame + UROCE_ETH_BYTES;
-
-	return uroce_frame_is_ipv6(frame) ? uroce_gid_load(ip + UROCE_IPV6_DST)
-					  : uroce_gid_of_ipv4(uroce_load_be32(ip + UROCE_IPV4_DST));
 }
 
 /* Writes the ICRC that follows from all else, into a frame with a whole BTH and no options. */

@@ -254,7 +254,7 @@ static void note_delivery(
 static bool lies_there(const struct replay *r, const struct uroce_world *world,
 	const struct uroce_exchange_frame *f, const struct uroce_delivery_place *place)
 {
-	uint32_t ip_bytes = uroce_frame_is_ipv6(f->data) ? UROCE_IPV6_BYTES : UROCE_IPV4_BYTES;
+	uint32_t ip_bytes = uroce_frame_ip_bytes(f->data);
 	const uint8_t *payload = f->data + f->text.payload_offset;
 	const uint8_t *at = place->in_receive
 		? r->buffer + place->offset

@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "neigh.h"
-#include "wire.h"
 
 /* Behind the Ethernet header. */
 enum {

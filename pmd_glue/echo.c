@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "neigh.h"
-#include "wire.h"
 
 enum {
 	TYPE = 0,
@@ -56,28 +55,19 @@ static bool read_ip(const uint8_t *frame, uint32_t bytes, struct datagram *d)
 		uroce_ip_fold(uroce_ip_sum(ip, UROCE_IPV4_BYTES, 0)) == 0xffff;
 }
 
-/* The sum of message and, for IPv6, addresses; ones when it is right. */
+/* Ones when the message is right. */
 static uint16_t sum_of(const uint8_t *ip, const struct datagram *d)
 {
-	uint32_t bytes = d->bytes - d->ip_bytes, sum = 0;
+	uint32_t bytes = d->bytes - d->ip_bytes;
 
-	if (d->v6)
-		sum = uroce_ip_sum(
-			ip + UROCE_IPV6_SRC, 2 * UROCE_GID_BYTES, UROCE_IP_PROTOCOL_ICMPV6 + bytes);
-	sum = uroce_ip_sum(ip + d->ip_bytes, bytes, sum);
-	if (bytes & 1)
-		sum += (uint32_t)ip[d->bytes - 1] << 8;
-	return uroce_ip_fold(sum);
+	return d->v6 ? uroce_icmpv6_sum(ip, bytes)
+		     : uroce_ip_fold(uroce_ip_sum(ip + d->ip_bytes, bytes, 0));
 }
 
-static bool is_to_us(struct uroce_neigh *neigh, const uint8_t *frame, const struct datagram *d)
+static bool is_to_us(struct uroce_neigh *neigh, const uint8_t *frame)
 {
-	const uint8_t *ip = frame + UROCE_ETH_BYTES;
-	struct uroce_gid dst = d->v6 ? uroce_gid_load(ip + UROCE_IPV6_DST)
-				     : uroce_gid_of_ipv4(uroce_load_be32(ip + UROCE_IPV4_DST));
-
 	return memcmp(frame + UROCE_ETH_DMAC, neigh->mac, sizeof(neigh->mac)) == 0 &&
-		uroce_neigh_find_own(neigh, dst);
+		uroce_neigh_find_own(neigh, uroce_frame_dst(frame));
 }
 
 static void answer(const uint8_t *frame, const struct datagram *d, uint8_t *out)
@@ -111,7 +101,7 @@ bool uroce_echo_rx(
 	struct datagram d;
 	const uint8_t *icmp;
 
-	if (!read_ip(frame, bytes, &d) || !is_to_us(neigh, frame, &d))
+	if (!read_ip(frame, bytes, &d) || !is_to_us(neigh, frame))
 		return false;
 	icmp = frame + UROCE_ETH_BYTES + d.ip_bytes;
 	if (icmp[TYPE] != (d.v6 ? REQUEST_6 : REQUEST) || icmp[CODE] != 0)

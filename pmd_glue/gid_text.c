@@ -2,6 +2,7 @@
 #include "gid_text.h"
 
 #include <arpa/inet.h>
+#include <stdio.h>
 
 void uroce_gid_text(struct uroce_gid gid, char text[UROCE_GID_TEXT_BYTES])
 {
@@ -12,4 +13,10 @@ void uroce_gid_text(struct uroce_gid gid, char text[UROCE_GID_TEXT_BYTES])
 		inet_ntop(AF_INET, bytes + UROCE_GID_BYTES - 4, text, UROCE_GID_TEXT_BYTES);
 	else
 		inet_ntop(AF_INET6, bytes, text, UROCE_GID_TEXT_BYTES);
+}
+
+void uroce_mac_text(const uint8_t mac[6], char text[UROCE_MAC_TEXT_BYTES])
+{
+	snprintf(text, UROCE_MAC_TEXT_BYTES, "%02x:%02x:%02x:%02x:%02x:%02x", mac[0], mac[1],
+		mac[2], mac[3], mac[4], mac[5]);
 }

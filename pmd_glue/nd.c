@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "neigh.h"
-#include "wire.h"
 
 /* Of the ICMPv6 message. */
 enum {
@@ -37,15 +36,6 @@ static const struct uroce_gid nobody;
 static struct uroce_gid solicited_node(struct uroce_gid addr)
 {
 	return (struct uroce_gid){0xff02ull << 48, 0x1ff000000ull | (addr.low & 0xffffff)};
-}
-
-/* Over addresses, length and protocol, and the message; right when it folds to ones. */
-static uint16_t sum_of(const uint8_t *ip, uint32_t bytes)
-{
-	uint32_t sum = uroce_ip_sum(
-		ip + UROCE_IPV6_SRC, 2 * UROCE_GID_BYTES, UROCE_IP_PROTOCOL_ICMPV6 + bytes);
-
-	return uroce_ip_fold(uroce_ip_sum(ip + UROCE_IPV6_BYTES, bytes, sum));
 }
 
 /* A message with room for one option; mac: of who shall get it, NULL: by dst's group. */
@@ -83,7 +73,7 @@ static uint32_t build(const struct uroce_neigh *neigh, const struct message *m, 
 		icmp[OPTIONS + 1] = 1;
 		memcpy(icmp + OPTIONS + 2, neigh->mac, 6);
 	}
-	uroce_store_be16(icmp + CHECKSUM, (uint16_t)~sum_of(ip, bytes));
+	uroce_store_be16(icmp + CHECKSUM, (uint16_t)~uroce_icmpv6_sum(ip, bytes));
 	return UROCE_ETH_BYTES + UROCE_IPV6_BYTES + bytes;
 }
 
@@ -199,7 +189,7 @@ static bool read_message(const uint8_t *frame, uint32_t bytes, struct heard *h)
 	if (length < OPTIONS || length % 8 != 0 ||
 		length > bytes - UROCE_ETH_BYTES - UROCE_IPV6_BYTES ||
 		ip[UROCE_IPV6_HOP_LIMIT] != HOP_LIMIT || icmp[CODE] != 0 ||
-		sum_of(ip, length) != 0xffff)
+		uroce_icmpv6_sum(ip, length) != 0xffff)
 		return false;
 	h->from = frame + UROCE_ETH_SMAC;
 	h->src = uroce_gid_load(ip + UROCE_IPV6_SRC);

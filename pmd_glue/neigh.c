@@ -15,7 +15,6 @@
 
 #include "gid_text.h"
 #include "log.h"
-#include "wire.h"
 
 #define SECOND_NS 1000000000ull
 
@@ -180,15 +179,12 @@ static bool may_log(struct uroce_neigh *neigh, uint64_t now_ns)
 static void tell_of_change(
 	const struct uroce_neigh_entry *e, const uint8_t mac[6], const char *what)
 {
-	char text[UROCE_GID_TEXT_BYTES];
+	char addr[UROCE_GID_TEXT_BYTES], was[UROCE_MAC_TEXT_BYTES], is[UROCE_MAC_TEXT_BYTES];
 
-	uroce_gid_text(e->addr, text);
-	UROCE_LOG(WARNING,
-		"%s was at %02x:%02x:%02x:%02x:%02x:%02x, and now at "
-		"%02x:%02x:%02x:%02x:%02x:%02x: "
-		"%s\n",
-		text, e->mac[0], e->mac[1], e->mac[2], e->mac[3], e->mac[4], e->mac[5], mac[0],
-		mac[1], mac[2], mac[3], mac[4], mac[5], what);
+	uroce_gid_text(e->addr, addr);
+	uroce_mac_text(e->mac, was);
+	uroce_mac_text(mac, is);
+	UROCE_LOG(WARNING, "%s was at %s, and now at %s: %s\n", addr, was, is, what);
 }
 
 void uroce_neigh_hear(
@@ -231,15 +227,14 @@ struct uroce_neigh_own *uroce_neigh_find_own(struct uroce_neigh *neigh, struct u
 bool uroce_neigh_rival(struct uroce_neigh *neigh, uint64_t now_ns, struct uroce_neigh_own *own,
 	const uint8_t mac[6])
 {
-	char text[UROCE_GID_TEXT_BYTES];
+	char addr[UROCE_GID_TEXT_BYTES], from[UROCE_MAC_TEXT_BYTES];
 
 	neigh->counters.conflicts++;
 	if (may_log(neigh, now_ns)) {
-		uroce_gid_text(own->addr, text);
-		UROCE_LOG(ERR,
-			"%02x:%02x:%02x:%02x:%02x:%02x claims our address %s: give one of the two "
-			"another address\n",
-			mac[0], mac[1], mac[2], mac[3], mac[4], mac[5], text);
+		uroce_gid_text(own->addr, addr);
+		uroce_mac_text(mac, from);
+		UROCE_LOG(ERR, "%s claims our address %s: give one of the two another address\n",
+			from, addr);
 	}
 	if (own->defended_ns != 0 && now_ns - own->defended_ns < DEFEND_S * SECOND_NS)
 		return false;

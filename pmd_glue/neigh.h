@@ -18,6 +18,7 @@
 
 #include "core.h"
 #include "gid.h"
+#include "wire.h"
 
 enum {
 	UROCE_NEIGH_MAX = 1024,
@@ -118,6 +119,15 @@ bool uroce_neigh_rx(struct uroce_neigh *neigh, uint64_t now_ns, const uint8_t *f
 uint32_t uroce_neigh_tx(struct uroce_neigh *neigh, uint64_t now_ns, struct uroce_slot *slot);
 
 /* ---- between the table and the protocols ---- */
+
+/* Over the IPv6 addresses, length and protocol, and the message; right when it is all ones. */
+static inline uint16_t uroce_icmpv6_sum(const uint8_t *ip, uint32_t message_bytes)
+{
+	uint32_t sum = uroce_ip_sum(
+		ip + UROCE_IPV6_SRC, 2 * UROCE_GID_BYTES, UROCE_IP_PROTOCOL_ICMPV6 + message_bytes);
+
+	return uroce_ip_fold(uroce_ip_sum(ip + UROCE_IPV6_BYTES, message_bytes, sum));
+}
 
 /* Under the lock: somebody says that addr has this MAC. */
 void uroce_neigh_hear(

@@ -187,12 +187,8 @@ static bool is_to_self(const struct uroce_poller *poller, const uint8_t *frame)
 static bool is_to_own_group(const struct uroce_core *core, const uint8_t *frame)
 {
 	const struct uroce_local *local = &core->conf.local;
-	const uint8_t *ip = frame + UROCE_ETH_BYTES;
-	struct uroce_gid dst = uroce_frame_ip_bytes(frame) == UROCE_IPV6_BYTES
-		? uroce_gid_load(ip + UROCE_IPV6_DST)
-		: uroce_gid_of_ipv4(uroce_load_be32(ip + UROCE_IPV4_DST));
 
-	return uroce_local_find_group(local, dst) < local->num_groups;
+	return uroce_local_find_group(local, uroce_frame_dst(frame)) < local->num_groups;
 }
 
 /* Members on this side of the wire get a copy. */

@@ -143,8 +143,7 @@ static void tell_port(struct rte_tel_data *data, const struct uroce_telemetry_de
 			return;
 		rte_tel_data_start_dict(port);
 		tell_addrs(port, local);
-		snprintf(text, sizeof(text), "%02x:%02x:%02x:%02x:%02x:%02x", local->mac[0],
-			local->mac[1], local->mac[2], local->mac[3], local->mac[4], local->mac[5]);
+		uroce_mac_text(local->mac, text);
 		rte_tel_data_add_dict_string(port, "mac", text);
 		rte_tel_data_add_dict_u64(port, "active_mtu_bytes", device->port->active_mtu_bytes);
 		rte_tel_data_add_dict_u64(port, "linux_mtu_bytes", device->port->linux_mtu_bytes);
@@ -266,11 +265,11 @@ static void tell_neigh_counters(struct rte_tel_data *data, const struct uroce_ne
 static void tell_neighbour(struct rte_tel_data *data, const struct uroce_neigh_entry *e)
 {
 	static const char *const states[] = {"asked", "known", "doubted", "static"};
-	char addr[UROCE_GID_TEXT_BYTES], text[48];
+	char addr[UROCE_GID_TEXT_BYTES], mac[UROCE_MAC_TEXT_BYTES], text[48];
 
 	uroce_gid_text(e->addr, addr);
-	snprintf(text, sizeof(text), "%02x:%02x:%02x:%02x:%02x:%02x %s", e->mac[0], e->mac[1],
-		e->mac[2], e->mac[3], e->mac[4], e->mac[5], states[e->state]);
+	uroce_mac_text(e->mac, mac);
+	snprintf(text, sizeof(text), "%s %s", mac, states[e->state]);
 	rte_tel_data_add_dict_string(data, addr, text);
 }
 

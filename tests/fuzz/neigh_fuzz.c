@@ -117,7 +117,6 @@ static void give_icmp6(struct table *t)
 	struct input *in = &t->in;
 	static const uint8_t types[] = {135, 136, 128, 133};
 	uint32_t how = take(in, 1), bytes = how & 0x40 ? take(in, 1) % 200 : 24 + how % 4 * 8;
-	uint32_t sum;
 
 	take_mac(in, f);
 	take_mac(in, f + UROCE_ETH_SMAC);
@@ -134,10 +133,7 @@ static void give_icmp6(struct table *t)
 		take_bytes(in, icmp + 24, 2);
 		take_mac(in, icmp + 26);
 	}
-	sum = UROCE_IP_PROTOCOL_ICMPV6 + bytes;
-	sum = uroce_ip_sum(ip + UROCE_IPV6_SRC, 32, sum);
-	sum = uroce_ip_sum(icmp, bytes + (bytes & 1), sum);
-	uroce_store_be16(icmp + 2, (uint16_t)~uroce_ip_fold(sum));
+	uroce_store_be16(icmp + 2, (uint16_t)~uroce_icmpv6_sum(ip, bytes));
 	if (how & 0x80)
 		f[take(in, 1) % (IP + 40 + bytes)] ^= (uint8_t)take(in, 1);
 	give(t, f, IP + 40 + bytes - (how & 0x10 ? take(in, 1) % (40 + bytes) : 0));
