@@ -5,12 +5,12 @@
  */
 #include <errno.h>
 #include <poll.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cunit_run.h"
 #include "pair.h"
+#include "sleeper.h"
 
 enum {
 	TURNS = 2000,
@@ -466,38 +466,17 @@ static void a_timer_ends_the_sleep(void)
 	pair_fini(&pair);
 }
 
-/* A worker of its own thread that sleeps up to a minute at a time. */
-static uint64_t longest_ns;
-
-static void *sleeper(void *arg)
-{
-	struct uroce_worker *worker = arg;
-
-	while (!atomic_load(&worker->stop)) {
-		uint64_t ns = uroce_worker_backoff(worker, uroce_worker_poll(worker));
-
-		if (ns > longest_ns)
-			longest_ns = ns;
-	}
-	uroce_worker_offline(worker);
-	return NULL;
-}
-
 static void posts_and_control_calls_wake_a_sleeping_worker(void)
 {
 	const struct uroce_device_conf dev_conf = {.idle_sleep_us = A_MINUTE_US};
-	struct uroce_worker *worker;
 	struct uroce_qp_modify_attr attr;
-	pthread_t thread;
+	struct sleeper sleeper;
 	struct uroce_wc wc;
 
 	pair_init_on(&pair, &dev_conf, NULL);
-	worker = uroce_device_worker(pair.side[0].dev, 0);
-	longest_ns = 0;
-	CU_ASSERT_EQUAL_FATAL(pthread_create(&thread, NULL, sleeper, worker), 0);
+	sleeper_start(&sleeper, uroce_device_worker(pair.side[0].dev, 0));
 	for (uint64_t i = 0; i < 20; i++) {
-		while (!atomic_load(&worker->core.bells.asleep))
-			;
+		sleeper_await(&sleeper);
 		if (i % 2) {
 			CU_ASSERT_EQUAL(uroce_qp_query(pair.side[0].qp, &attr), 0);
 			continue;
@@ -506,14 +485,12 @@ static void posts_and_control_calls_wake_a_sleeping_worker(void)
 		/* The answer wakes nobody here: the link is no port. */
 		while (uroce_cq_poll(pair.side[0].cq, &wc, 1) == 0) {
 			uroce_worker_poll(uroce_device_worker(pair.side[1].dev, 0));
-			uroce_worker_wake(worker);
+			uroce_worker_wake(sleeper.worker);
 		}
 		CU_ASSERT_EQUAL(wc.wr_id, i);
 	}
-	atomic_store(&worker->stop, true);
-	uroce_worker_wake(worker);
-	pthread_join(thread, NULL);
-	CU_ASSERT_TRUE(longest_ns < 30000000000u);
+	sleeper_stop(&sleeper);
+	CU_ASSERT_TRUE(sleeper.longest_ns < SLEEPER_HALF_A_MINUTE_NS);
 	pair_fini(&pair);
 }
 

@@ -5,7 +5,6 @@
  * The ports are a vhost-user socket and the virtio-user device at its other end, both in this
  * process: drivers whose descriptors behave as those of hardware do, which memory rings have not.
  */
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -14,7 +13,7 @@
 #include <rte_log.h>
 
 #include "cunit_run.h"
-#include "device.h"
+#include "sleeper.h"
 
 enum {
 	MEM_BYTES = 4096,
@@ -23,9 +22,6 @@ enum {
 	NS_PER_US = 1000,
 	TURNS = 1000000
 };
-
-/* What no worker sleeps whom something wakes. */
-#define HALF_A_MINUTE_NS 30000000000u
 
 struct side {
 	struct uroce_device *dev;
@@ -136,47 +132,26 @@ static void a_worker_on_an_interrupt_sleeps_no_longer_than_asked(void)
 	atomic_store(&sides[1].dev->neigh.due_ns, UINT64_MAX);
 	for (int i = 0; i < 60; i++)
 		sum_ns += sleep_once(worker_of(1));
-	CU_ASSERT_TRUE(sum_ns >= 60 * 100 * NS_PER_US && sum_ns < HALF_A_MINUTE_NS);
+	CU_ASSERT_TRUE(sum_ns >= 60 * 100 * NS_PER_US && sum_ns < SLEEPER_HALF_A_MINUTE_NS);
 	close_both();
-}
-
-static _Atomic uint64_t longest_ns;
-
-static void *sleeper(void *arg)
-{
-	struct uroce_worker *worker = arg;
-
-	while (!atomic_load(&worker->stop)) {
-		uint64_t ns = uroce_worker_backoff(worker, uroce_worker_poll(worker));
-
-		if (ns > longest_ns)
-			longest_ns = ns;
-	}
-	uroce_worker_offline(worker);
-	return NULL;
 }
 
 /* A minute at a time, but for the frames that come. */
 static void sleep_through_writes(struct uroce_worker *worker, int writes)
 {
-	pthread_t thread;
+	struct sleeper sleeper;
 	struct uroce_wc wc;
 
-	longest_ns = 0;
-	CU_ASSERT_EQUAL_FATAL(pthread_create(&thread, NULL, sleeper, worker), 0);
+	sleeper_start(&sleeper, worker);
 	for (int i = 0; i < writes; i++) {
-		while (!atomic_load(&worker->core.bells.asleep))
-			;
+		sleeper_await(&sleeper);
 		post_write();
 		while (uroce_cq_poll(sides[0].cq, &wc, 1) == 0)
 			uroce_worker_poll(worker_of(0));
 		CU_ASSERT_EQUAL(wc.status, UROCE_STATUS_SUCCESS);
 	}
-	atomic_store(&worker->stop, true);
-	uroce_worker_wake(worker);
-	pthread_join(thread, NULL);
-	atomic_store(&worker->stop, false);
-	CU_ASSERT_TRUE(longest_ns > 0 && longest_ns < HALF_A_MINUTE_NS);
+	sleeper_stop(&sleeper);
+	CU_ASSERT_TRUE(sleeper.longest_ns > 0 && sleeper.longest_ns < SLEEPER_HALF_A_MINUTE_NS);
 }
 
 static void a_frame_wakes_a_worker_that_sleeps(void)
@@ -199,7 +174,7 @@ static void a_sleeper_wakes_to_ask_again(void)
 	sleep_once(worker_of(1));
 	asked = neigh->counters.asked;
 	for (int i = 0; neigh->counters.asked == asked && i < 10; i++)
-		CU_ASSERT_TRUE(sleep_once(worker_of(1)) < HALF_A_MINUTE_NS);
+		CU_ASSERT_TRUE(sleep_once(worker_of(1)) < SLEEPER_HALF_A_MINUTE_NS);
 	CU_ASSERT_TRUE(neigh->counters.asked > asked);
 	uroce_neigh_release(neigh, nobody, 0);
 	close_both();

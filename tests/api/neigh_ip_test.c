@@ -8,10 +8,7 @@
 #include <string.h>
 
 #include "cunit_run.h"
-#include "neigh.h"
-#include "wire.h"
-
-#define SECOND_NS 1000000000ull
+#include "neigh_rig.h"
 
 enum {
 	IP = 14,
@@ -47,34 +44,6 @@ static const struct uroce_gid global_1 = {0x20010db8ull << 32, 1};
 static const struct uroce_gid local_2 = {0xfe80ull << 48, 0x000000fffe000002};
 static const struct uroce_gid v4_1 = {0, 0xffffc0000201};
 
-static struct uroce_neigh neigh;
-static uint8_t out[256];
-static uint64_t now_ns;
-
-static void start(const uint8_t mac[6], const struct uroce_gid *addrs, uint32_t num)
-{
-	uroce_neigh_init(&neigh, addrs, num);
-	uroce_neigh_start(&neigh, mac);
-	now_ns = SECOND_NS;
-}
-
-static uint32_t next(void)
-{
-	struct uroce_slot slot = {.data = out, .capacity_bytes = sizeof(out)};
-
-	memset(out, 0xee, sizeof(out));
-	return uroce_neigh_tx(&neigh, now_ns, &slot);
-}
-
-/* The answer's bytes; -1: it was none of ours. */
-static int give(const uint8_t *frame, uint32_t bytes)
-{
-	struct uroce_slot slot = {.data = out, .capacity_bytes = sizeof(out)};
-
-	memset(out, 0xee, sizeof(out));
-	return uroce_neigh_rx(&neigh, now_ns, frame, bytes, &slot) ? (int)slot.bytes : -1;
-}
-
 /* One's complement sum, byte by byte. */
 static uint16_t sum(const uint8_t *p, uint32_t bytes, uint32_t more)
 {
@@ -102,12 +71,12 @@ static void seal_6(uint8_t *frame, uint32_t icmp_bytes)
 
 static void who_asks_for_us_is_answered(void)
 {
-	start(mac_1, &global_1, 1);
+	start_with(mac_1, &global_1, 1);
 	CU_ASSERT_EQUAL(give(linux_asks, sizeof(linux_asks)), sizeof(linux_answers));
 	CU_ASSERT_EQUAL(memcmp(out, linux_answers, sizeof(linux_answers)), 0);
 	CU_ASSERT_EQUAL(neigh.counters.answered, 1);
 	uroce_neigh_fini(&neigh);
-	start(mac_1, &local_2, 1);
+	start_with(mac_1, &local_2, 1);
 	CU_ASSERT_EQUAL(give(linux_asks, sizeof(linux_asks)), 0);
 	uroce_neigh_fini(&neigh);
 }
@@ -116,7 +85,7 @@ static void what_is_held_is_asked_for(void)
 {
 	uint8_t mac[6];
 
-	start(mac_2, &local_2, 1);
+	start_with(mac_2, &local_2, 1);
 	for (int i = 0; i < 5; i++, now_ns += SECOND_NS) {
 		/* Is it free? Then: it is ours. */
 		CU_ASSERT_EQUAL(next(), i < 3 ? 78 : 86);
@@ -143,7 +112,7 @@ static void who_probes_for_our_address_hears_of_it(void)
 {
 	uint8_t probe[78];
 
-	start(mac_1, &global_1, 1);
+	start_with(mac_1, &global_1, 1);
 	memcpy(probe, linux_asks, sizeof(probe));
 	memset(probe + IP + 8, 0, 16);
 	uroce_store_be16(probe + IP + 4, 24);
@@ -163,7 +132,7 @@ static void another_that_claims_our_address_is_told_off(void)
 {
 	uint8_t claim[86];
 
-	start(mac_2, &global_1, 1);
+	start_with(mac_2, &global_1, 1);
 	memcpy(claim, linux_answers, sizeof(claim));
 	CU_ASSERT_EQUAL(give(claim, sizeof(claim)), 86);
 	CU_ASSERT_EQUAL(out[ICMP_6], 136);
@@ -186,7 +155,7 @@ static void what_is_not_sound_is_counted(void)
 	uint8_t frame[86];
 	uint32_t n = 0;
 
-	start(mac_1, &global_1, 1);
+	start_with(mac_1, &global_1, 1);
 	for (; n < sizeof(wrong) / sizeof(wrong[0]); n++) {
 		memcpy(frame, linux_asks, sizeof(frame));
 		frame[wrong[n].at] = wrong[n].value;
@@ -224,7 +193,7 @@ static void a_ping_is_answered(void)
 {
 	uint8_t ping[ICMP_4 + 8 + PING_BYTES + 3] = {0};
 
-	start(mac_1, &v4_1, 1);
+	start_with(mac_1, &v4_1, 1);
 	make_ping_4(ping);
 	/* What lies behind is Ethernet's. */
 	CU_ASSERT_EQUAL(give(ping, sizeof(ping)), sizeof(ping) - 3);
@@ -244,7 +213,7 @@ static void a_ping_over_ipv6_is_answered(void)
 {
 	uint8_t ping[ICMP_6 + 8 + PING_BYTES];
 
-	start(mac_1, &global_1, 1);
+	start_with(mac_1, &global_1, 1);
 	memcpy(ping, linux_asks, ICMP_6);
 	memcpy(ping, mac_1, 6);
 	uroce_gid_store(ping + IP + 24, global_1);
@@ -274,7 +243,7 @@ static void other_pings_are_not_answered(void)
 		{ICMP_4 + 9, 0xaa, 0}};
 	uint8_t ping[ICMP_4 + 8 + PING_BYTES];
 
-	start(mac_1, &v4_1, 1);
+	start_with(mac_1, &v4_1, 1);
 	for (uint32_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		make_ping_4(ping);
 		ping[rows[i].at] = rows[i].value;
@@ -296,7 +265,7 @@ static void a_flood_of_pings_is_answered_in_part(void)
 	uint8_t ping[ICMP_4 + 8 + PING_BYTES];
 	int answered = 0;
 
-	start(mac_1, &v4_1, 1);
+	start_with(mac_1, &v4_1, 1);
 	make_ping_4(ping);
 	for (int i = 0; i < 3000; i++)
 		answered += give(ping, sizeof(ping)) > 0;

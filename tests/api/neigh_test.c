@@ -8,10 +8,7 @@
 #include <string.h>
 
 #include "cunit_run.h"
-#include "neigh.h"
-#include "wire.h"
-
-#define SECOND_NS 1000000000ull
+#include "neigh_rig.h"
 
 // clang-format off
 
@@ -32,10 +29,6 @@ static const uint8_t linux_answers[42] = {
 static const uint8_t mac_1[6] = {2, 0, 0, 0, 0, 1}, mac_2[6] = {2, 0, 0, 0, 0, 2},
 		     mac_3[6] = {2, 0, 0, 0, 0, 3};
 
-static struct uroce_neigh neigh;
-static uint8_t out[UROCE_NEIGH_FRAME_BYTES];
-static uint64_t now_ns;
-
 static struct uroce_gid ip(uint32_t last)
 {
 	return uroce_gid_of_ipv4(0xc0000200 + last);
@@ -46,26 +39,7 @@ static void start(uint32_t who, const uint8_t mac[6])
 {
 	const struct uroce_gid addr = ip(who);
 
-	uroce_neigh_init(&neigh, &addr, 1);
-	uroce_neigh_start(&neigh, mac);
-	now_ns = SECOND_NS;
-}
-
-static uint32_t next(void)
-{
-	struct uroce_slot slot = {.data = out, .capacity_bytes = sizeof(out)};
-
-	memset(out, 0xee, sizeof(out));
-	return uroce_neigh_tx(&neigh, now_ns, &slot);
-}
-
-/* The answer's bytes; -1: it was none of ours. */
-static int give(const uint8_t *frame, uint32_t bytes)
-{
-	struct uroce_slot slot = {.data = out, .capacity_bytes = sizeof(out)};
-
-	memset(out, 0xee, sizeof(out));
-	return uroce_neigh_rx(&neigh, now_ns, frame, bytes, &slot) ? (int)slot.bytes : -1;
+	start_with(mac, &addr, 1);
 }
 
 /* Past the probes and announcements of the own address. */

@@ -5,14 +5,13 @@
  * The ports are memory rings with two queues each, and the peer sends on queue 0 alone, as a NIC
  * whose hashing does not know RoCE would deliver.
  */
-#include <pthread.h>
 #include <string.h>
 
 #include <rte_eth_ring.h>
 #include <rte_ring.h>
 
 #include "cunit_run.h"
-#include "device.h"
+#include "sleeper.h"
 
 enum {
 	MEM_BYTES = 32768,
@@ -150,24 +149,8 @@ static void frames_find_the_worker_of_their_queue_pair(void)
 
 /* ---- sleeping ---- */
 
-static _Atomic uint64_t longest_ns;
-
-static void *sleeper(void *arg)
-{
-	struct uroce_worker *worker = arg;
-
-	while (!atomic_load(&worker->stop)) {
-		uint64_t ns = uroce_worker_backoff(worker, uroce_worker_poll(worker));
-
-		if (ns > longest_ns)
-			longest_ns = ns;
-	}
-	uroce_worker_offline(worker);
-	return NULL;
-}
-
 /* Until the sleeper has answered, if it ever does. */
-static void write_to_sleeper(struct uroce_qp *from, struct uroce_worker *worker)
+static void write_to_sleeper(struct uroce_qp *from, const struct sleeper *sleeper)
 {
 	struct uroce_sge sge = {sides[0].mem, 64, sides[0].mr->lkey};
 	struct uroce_send_wr wr = {.opcode = UROCE_WR_RDMA_WRITE,
@@ -177,8 +160,7 @@ static void write_to_sleeper(struct uroce_qp *from, struct uroce_worker *worker)
 		.rdma = {.remote_addr = (uintptr_t)sides[1].mem, .rkey = sides[1].mr->rkey}};
 	struct uroce_wc wc;
 
-	while (!atomic_load(&worker->core.bells.asleep))
-		;
+	sleeper_await(sleeper);
 	CU_ASSERT_EQUAL(uroce_post_send(from, &wr, 1), 1);
 	while (uroce_cq_poll(sides[0].cq, &wc, 1) == 0) {
 		for (unsigned int w = 0; w < QUEUES; w++)
@@ -190,24 +172,19 @@ static void write_to_sleeper(struct uroce_qp *from, struct uroce_worker *worker)
 
 static void a_frame_that_is_handed_over_wakes_its_worker(void)
 {
-	struct uroce_worker *worker;
 	struct uroce_qp *from, *to;
-	pthread_t thread;
+	struct sleeper sleeper;
 
 	open_side(0, 0);
 	open_side(1, A_MINUTE_US);
-	worker = uroce_device_worker(sides[1].dev, 1);
 	from = make_qp(0, 0);
 	to = make_qp(1, 1);
 	connect_qps(from, to);
-	longest_ns = 0;
-	CU_ASSERT_EQUAL_FATAL(pthread_create(&thread, NULL, sleeper, worker), 0);
+	sleeper_start(&sleeper, uroce_device_worker(sides[1].dev, 1));
 	for (int i = 0; i < 20; i++)
-		write_to_sleeper(from, worker);
-	atomic_store(&worker->stop, true);
-	uroce_worker_wake(worker);
-	pthread_join(thread, NULL);
-	CU_ASSERT_TRUE(longest_ns > 0 && longest_ns < 30000000000u);
+		write_to_sleeper(from, &sleeper);
+	sleeper_stop(&sleeper);
+	CU_ASSERT_TRUE(sleeper.longest_ns > 0 && sleeper.longest_ns < SLEEPER_HALF_A_MINUTE_NS);
 	CU_ASSERT_EQUAL(uroce_qp_destroy(from), 0);
 	CU_ASSERT_EQUAL(uroce_qp_destroy(to), 0);
 	close_side(0);

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A table of neighbours for one test program: started, asked for its next frame, given frames.
+ */
+#ifndef UROCE_TESTS_NEIGH_RIG_H
+#define UROCE_TESTS_NEIGH_RIG_H
+
+#include <string.h>
+
+#include "neigh.h"
+
+#define SECOND_NS 1000000000ull
+
+static struct uroce_neigh neigh;
+static uint8_t out[UROCE_NEIGH_FRAME_BYTES]; /* what it said last: no more room than promised */
+static uint64_t now_ns;
+
+/* We are at mac and have these addresses. */
+static inline void start_with(const uint8_t mac[6], const struct uroce_gid *addrs, uint32_t num)
+{
+	uroce_neigh_init(&neigh, addrs, num);
+	uroce_neigh_start(&neigh, mac);
+	now_ns = SECOND_NS;
+}
+
+static inline struct uroce_slot empty_slot(void)
+{
+	memset(out, 0xee, sizeof(out));
+	return (struct uroce_slot){.data = out, .capacity_bytes = sizeof(out)};
+}
+
+/* Bytes of the next frame that is due. */
+static inline uint32_t next(void)
+{
+	struct uroce_slot slot = empty_slot();
+
+	return uroce_neigh_tx(&neigh, now_ns, &slot);
+}
+
+/* The answer's bytes; -1: it was none of ours. */
+static inline int give(const uint8_t *frame, uint32_t bytes)
+{
+	struct uroce_slot slot = empty_slot();
+
+	return uroce_neigh_rx(&neigh, now_ns, frame, bytes, &slot) ? (int)slot.bytes : -1;
+}
+
+#endif
