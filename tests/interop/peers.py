@@ -90,6 +90,12 @@ class End:
     def state(self):
         return int(self.ask("state").split("=")[1])
 
+    def bind(self, at, length):
+        """The key of a new window over a part of the memory, which can be written and read."""
+        told = self.ask("bind", lkey=self.peer.all["lkey"], at=at, len=length,
+                        access=REMOTE_WRITE | REMOTE_READ)
+        return int(told.split("=")[1], 0)
+
     def close(self):
         self.ask("destroy")
         self.peer.slots.remove(self.slot)

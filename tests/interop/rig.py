@@ -27,10 +27,13 @@ UROCE_ADDRS = {"v4": "192.0.2.77", "v6": "2001:db8::77"}
 AGENT_PORT = 4000
 BOOT_SECONDS = 240
 PATIENCE = 120
-# ring of af_packet with room for frames of 9000 bytes
-EAL = ["--no-huge", "--no-pci", "--no-shconf", "--log-level=lib.eal:error", "-m", "512",
-       "--file-prefix", "uroce-interop-%d" % os.getpid(), "--vdev",
-       "net_af_packet0,iface=%s,framesz=16384,blocksz=65536,framecnt=256" % DATA, "--"]
+# Room for frames of 9000 bytes; and through the queue of the device, so that Sniffer sees what uroce
+# sends.
+EAL = ["--no-huge", "--no-pci", "--no-shconf", "--no-telemetry", "--log-level=lib.eal:error",
+       "-m", "512", "--file-prefix", "uroce-interop-%d" % os.getpid(), "--vdev",
+       "net_af_packet0,iface=%s,framesz=16384,blocksz=65536,framecnt=256,"
+       "qdisc_bypass=0" % DATA, "--"]
+SO_RCVBUFFORCE = 33
 IN_OWN_NAMESPACE = "UROCE_INTEROP_IN_NAMESPACE"
 
 
@@ -77,6 +80,34 @@ def ip(*arguments):
 
 def die_with_parent():
     ctypes.CDLL(None).prctl(1, signal.SIGKILL)
+
+
+class Sniffer:
+    """The frames on DATA between its making and `take`: (is it from uroce, its bytes)."""
+
+    def __init__(self):
+        self.socket = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(3))
+        self.socket.setsockopt(socket.SOL_SOCKET, SO_RCVBUFFORCE, 64 << 20)
+        self.socket.bind((DATA, 0))
+
+    def take(self):
+        frames = []
+        while True:
+            try:
+                frame, address = self.socket.recvfrom(10000, socket.MSG_DONTWAIT)
+            except BlockingIOError:
+                self.socket.close()
+                return frames
+            frames.append((address[2] == socket.PACKET_OUTGOING, frame))
+
+
+def bth_of(frame):
+    """The base transport header and what follows, or None if the frame is not RoCEv2."""
+    kind = frame[12:14]
+    at = 34 if kind == b"\x08\x00" else 54 if kind == b"\x86\xdd" else None
+    if at is None or frame[at - 11 if at == 34 else 20] != 17 or frame[at + 2:at + 4] != b"\x12\xb7":
+        return None
+    return frame[at + 8:]
 
 
 class Stream:
@@ -186,7 +217,7 @@ class Guest:
         stream = self.start("( %s ) 2>&1; echo \"@$?\"" % command)
         try:
             said, _, status = stream.all(seconds).rpartition("@")
-            demand(status.strip() == "0", command, "in the guest:", said, status)
+            demand(status.strip() == "0", "%s in the guest: %s" % (command, said))
             return said
         finally:
             stream.close()

@@ -6,7 +6,7 @@
 #
 #	run_test.py BUILD [WORD...]
 #
-# BUILD is a folder that was built. With words, only checks with one of them in their name are run.
+# BUILD is a folder that was built. With words, only checks with all of them in their name are run.
 # A line per check, and RESULT at the end; exit status 0 if none failed. Where there is no guest to
 # be had, all is skipped, with the reason.
 
@@ -15,11 +15,12 @@ import subprocess
 import sys
 import time
 
+import checks_faults
+import checks_requests
 import rig
-from exchange import exchange
-from peers import (CAS, FADD, READ, SEND, SEND_IMM, SEND_INV, WRITE, WRITE_IMM, Link, Peer)
+from peers import Peer
 
-NETS = {"v4": "IPv4", "v6": "IPv6"}
+CHECKS = (checks_requests, checks_faults)
 
 
 class Run:
@@ -34,14 +35,14 @@ class Run:
         self.counts["skipped"] += 1
         print("SKIP %s: %s" % (name, why), flush=True)
 
-    def check(self, name, body, *arguments):
+    def check(self, name, body):
         """A check passes if its body does not raise."""
-        if self.words and not any(w in name for w in self.words):
+        if not all(word in name for word in self.words):
             return
         began = time.monotonic()
         try:
             self.start_peers()
-            body(*arguments)
+            body()
         except (rig.Failed, OSError, ValueError, KeyError) as e:
             print("FAILED %s: %s" % (name, e if isinstance(e, rig.Failed) else repr(e)), flush=True)
             self.counts["failed"] += 1
@@ -66,28 +67,6 @@ class Run:
         self.uroce = self.rxe = None
 
 
-def sizes_of(mtu):
-    return (0, 1, 3, mtu - 1, mtu, mtu + 1, 3 * mtu, 5 * mtu + 2)
-
-
-def every_rc_request(asks, answers, net, mtu):
-    ops = [(op, size) for size in sizes_of(mtu)
-           for op in (SEND, WRITE, READ, SEND_IMM, FADD, WRITE_IMM, CAS)]
-    ops.append((SEND_INV, mtu + 5))
-    with Link(asks, answers, net=net, mtu=mtu) as link:
-        exchange(link, ops)
-
-
-def test_requests(run):
-    for net, net_name in NETS.items():
-        for mtu in (1024,):
-            where = "%s, path MTU %d: " % (net_name, mtu)
-            run.check(where + "soft-RoCE carries out every RC request of uroce's",
-                      lambda: every_rc_request(run.uroce, run.rxe, net, mtu))
-            run.check(where + "uroce carries out every RC request of soft-RoCE's",
-                      lambda: every_rc_request(run.rxe, run.uroce, net, mtu))
-
-
 def image():
     """The guest's folder, and why there is none."""
     made = subprocess.run([os.path.join(rig.HERE, "guest/image")], capture_output=True, text=True)
@@ -108,7 +87,8 @@ def run_all(run):
     rig.enter_namespace([sys.executable] + sys.argv)
     run.guest = rig.Guest(folder)
     try:
-        test_requests(run)
+        for module in CHECKS:
+            module.all_checks(run)
         if run.counts["failed"]:
             print(run.guest.said())
     finally:
