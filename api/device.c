@@ -233,7 +233,7 @@ int uroce_device_open(const struct uroce_device_conf *conf, struct uroce_device 
 		free_device(dev);
 		return err;
 	}
-	dev->resolves = !dev->conf.host_owns_port;
+	dev->resolves = !dev->conf.host_owns_port || dev->conf.neighbours;
 	uroce_neigh_start(&dev->neigh, dev->mac);
 	/* Who asks for an IPv6 address asks a group. */
 	if (dev->resolves && has_ipv6(dev))
@@ -316,6 +316,7 @@ void uroce_device_query(const struct uroce_device *dev, struct uroce_device_attr
 	attr->icrc_mode = dev->conf.icrc_mode;
 	attr->promiscuous = dev->conf.promiscuous;
 	attr->host_owns_port = dev->conf.host_owns_port;
+	attr->neighbours = dev->resolves;
 	attr->rx_descs = dev->conf.rx_descs;
 	attr->tx_descs = dev->conf.tx_descs;
 	attr->num_mbufs = dev->conf.num_mbufs;

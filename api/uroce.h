@@ -79,6 +79,10 @@ struct uroce_device_conf {
 	/* The application owns the port: uroce configures nothing and takes no frames from it;
 	 * see uroce_worker_rx and uroce_worker_tx. The port must exist, for its MAC and MTU. */
 	bool host_owns_port;
+	/* With host_owns_port: the endpoint finds its neighbours, and answers ARP, IPv6 neighbour
+	 * discovery and pings for its addresses, from the application's bursts. Without it all of
+	 * that is the application's, and peers are known by their records or neighbour_set. */
+	bool neighbours;
 	uint16_t rx_descs;  /* 1024 */
 	uint16_t tx_descs;  /* 1024 */
 	uint32_t num_mbufs; /* 8192 per device */
@@ -120,6 +124,7 @@ struct uroce_device_attr {
 	enum uroce_icrc_mode icrc_mode;
 	bool promiscuous;
 	bool host_owns_port;
+	bool neighbours; /* always, unless the host owns the port */
 	uint16_t rx_descs, tx_descs;
 	uint32_t num_mbufs;
 	uint32_t idle_sleep_us;
@@ -176,9 +181,10 @@ void uroce_worker_offline(struct uroce_worker *worker);
 /*
  * For applications that own the port (host_owns_port): hands a received burst to the endpoint.
  * Keeps and frees the frames that are RoCE for it; the others are moved to the front of pkts in
- * their order, untouched; returns how many those are. Then call uroce_worker_tx. Only for the
- * thread that owns the worker; the frames must be its own to free. Call it with n = 0 also
- * when nothing came in: that is how the endpoint knows.
+ * their order, untouched; returns how many those are. With `neighbours` it keeps and answers also
+ * questions for its addresses and pings to them; other ARP and discovery it reads and hands back.
+ * Then call uroce_worker_tx. Only for the thread that owns the worker; the frames must be its own
+ * to free. Call it with n = 0 also when nothing came in: that is how the endpoint knows.
  */
 uint16_t uroce_worker_rx(struct uroce_worker *worker, struct rte_mbuf **pkts, uint16_t n);
 

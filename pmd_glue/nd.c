@@ -174,6 +174,7 @@ bool uroce_nd_is(const uint8_t *frame, uint32_t bytes)
 	const uint8_t *ip = frame + UROCE_ETH_BYTES, *icmp = ip + UROCE_IPV6_BYTES;
 
 	return bytes >= UROCE_ETH_BYTES + UROCE_IPV6_BYTES + 1 &&
+		uroce_load_be16(frame + UROCE_ETH_TYPE) == UROCE_ETHERTYPE_IPV6 &&
 		ip[UROCE_IPV6_VERSION] >> 4 == 6 &&
 		ip[UROCE_IPV6_NEXT_HEADER] == UROCE_IP_PROTOCOL_ICMPV6 &&
 		(icmp[TYPE] == SOLICITATION || icmp[TYPE] == ADVERTISEMENT);

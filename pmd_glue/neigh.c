@@ -385,14 +385,9 @@ static bool may_echo(struct uroce_neigh *neigh, uint64_t now_ns)
 	return true;
 }
 
-static bool take_ip(struct uroce_neigh *neigh, uint64_t now_ns, const uint8_t *frame,
+static bool take_echo(struct uroce_neigh *neigh, uint64_t now_ns, const uint8_t *frame,
 	uint32_t bytes, struct uroce_slot *slot)
 {
-	if (uroce_load_be16(frame + UROCE_ETH_TYPE) == UROCE_ETHERTYPE_IPV6 &&
-		uroce_nd_is(frame, bytes)) {
-		slot->bytes = uroce_nd_rx(neigh, now_ns, frame, bytes, slot->data);
-		return true;
-	}
 	if (!uroce_echo_rx(neigh, frame, bytes, slot))
 		return false;
 	if (!may_echo(neigh, now_ns))
@@ -401,19 +396,46 @@ static bool take_ip(struct uroce_neigh *neigh, uint64_t now_ns, const uint8_t *f
 	return true;
 }
 
-bool uroce_neigh_rx(struct uroce_neigh *neigh, uint64_t now_ns, const uint8_t *frame,
-	uint32_t bytes, struct uroce_slot *slot)
+/* Without the lock: whether it may be for the table at all. Most frames of a host's are not. */
+static bool concerns(const struct uroce_neigh *neigh, const uint8_t *frame, uint32_t bytes)
 {
-	bool taken = true;
+	const uint8_t *ip = frame + UROCE_ETH_BYTES;
+
+	if (!(frame[UROCE_ETH_DMAC] & 1) &&
+		memcmp(frame + UROCE_ETH_DMAC, neigh->mac, sizeof(neigh->mac)) != 0)
+		return false;
+	switch (uroce_load_be16(frame + UROCE_ETH_TYPE)) {
+	case UROCE_ETHERTYPE_ARP:
+		return true;
+	case UROCE_ETHERTYPE_IPV4:
+		return bytes >= UROCE_ETH_BYTES + UROCE_IPV4_BYTES &&
+			ip[UROCE_IPV4_PROTOCOL] == UROCE_IP_PROTOCOL_ICMP;
+	case UROCE_ETHERTYPE_IPV6:
+		return bytes >= UROCE_ETH_BYTES + UROCE_IPV6_BYTES &&
+			ip[UROCE_IPV6_NEXT_HEADER] == UROCE_IP_PROTOCOL_ICMPV6;
+	default:
+		return false;
+	}
+}
+
+enum uroce_neigh_verdict uroce_neigh_rx(struct uroce_neigh *neigh, uint64_t now_ns,
+	const uint8_t *frame, uint32_t bytes, struct uroce_slot *slot)
+{
+	bool heard = true, taken = false;
 
 	slot->bytes = 0;
-	if (bytes < UROCE_ETH_BYTES || slot->capacity_bytes < UROCE_NEIGH_FRAME_BYTES)
-		return false;
+	if (bytes < UROCE_ETH_BYTES || slot->capacity_bytes < UROCE_NEIGH_FRAME_BYTES ||
+		!concerns(neigh, frame, bytes))
+		return UROCE_NEIGH_FOREIGN;
 	pthread_mutex_lock(&neigh->lock);
 	if (uroce_load_be16(frame + UROCE_ETH_TYPE) == UROCE_ETHERTYPE_ARP)
 		slot->bytes = uroce_arp_rx(neigh, now_ns, frame, bytes, slot->data);
+	else if (uroce_nd_is(frame, bytes))
+		slot->bytes = uroce_nd_rx(neigh, now_ns, frame, bytes, slot->data);
 	else
-		taken = take_ip(neigh, now_ns, frame, bytes, slot);
+		heard = taken = take_echo(neigh, now_ns, frame, bytes, slot);
 	pthread_mutex_unlock(&neigh->lock);
-	return taken;
+	if (taken || slot->bytes > 0)
+		return UROCE_NEIGH_TAKEN;
+	return heard ? UROCE_NEIGH_HEARD : UROCE_NEIGH_FOREIGN;
 }

@@ -108,12 +108,15 @@ int uroce_neigh_set(struct uroce_neigh *neigh, struct uroce_gid addr, const uint
 /* The MAC of an address, and how many it has had: 0: it is not known, and mac not written. */
 uint32_t uroce_neigh_find(struct uroce_neigh *neigh, struct uroce_gid addr, uint8_t mac[6]);
 
-/*
- * A frame that is not RoCE for us. True: it was ARP, neighbour discovery or a ping for an address
- * of ours; slot->bytes is the answer's, in slot, or 0. False: it is somebody else's business.
- */
-bool uroce_neigh_rx(struct uroce_neigh *neigh, uint64_t now_ns, const uint8_t *frame,
-	uint32_t bytes, struct uroce_slot *slot);
+enum uroce_neigh_verdict {
+	UROCE_NEIGH_FOREIGN, /* somebody else's business */
+	UROCE_NEIGH_HEARD,   /* ARP or discovery; another stack on this port wants it too */
+	UROCE_NEIGH_TAKEN    /* it was answered, or it was a ping to us: nobody else needs it */
+};
+
+/* A frame that is not RoCE for us. slot->bytes is the answer's, in slot, or 0. */
+enum uroce_neigh_verdict uroce_neigh_rx(struct uroce_neigh *neigh, uint64_t now_ns,
+	const uint8_t *frame, uint32_t bytes, struct uroce_slot *slot);
 
 /* The next frame that is due, into slot; its bytes, or 0: nothing is due. */
 uint32_t uroce_neigh_tx(struct uroce_neigh *neigh, uint64_t now_ns, struct uroce_slot *slot);
@@ -150,7 +153,7 @@ uint32_t uroce_arp_rx(struct uroce_neigh *neigh, uint64_t now_ns, const uint8_t 
 uint32_t uroce_nd_ask(const struct uroce_neigh *neigh, struct uroce_gid addr,
 	const struct uroce_gid *src, const uint8_t *mac, uint8_t *out);
 uint32_t uroce_nd_announce(const struct uroce_neigh *neigh, struct uroce_gid addr, uint8_t *out);
-/* Whether an IPv6 frame is a solicitation or advertisement. */
+/* Whether a frame is a solicitation or advertisement. */
 bool uroce_nd_is(const uint8_t *frame, uint32_t bytes);
 uint32_t uroce_nd_rx(struct uroce_neigh *neigh, uint64_t now_ns, const uint8_t *frame,
 	uint32_t bytes, uint8_t *out);

@@ -38,6 +38,7 @@ void uroce_poller_init(struct uroce_poller *poller, struct uroce_port *port,
 	poller->port = port;
 	poller->steer = steer;
 	poller->neigh = neigh;
+	poller->shared = port->host_owned;
 	poller->queue = queue;
 }
 
@@ -139,12 +140,6 @@ static uint32_t rx(struct uroce_poller *poller, struct uroce_core *core, uint64_
 }
 
 /* ---- what goes around ---- */
-
-uint32_t uroce_poller_rx(struct uroce_poller *poller, struct uroce_core *core, uint64_t now_ns,
-	struct rte_mbuf **mbufs, uint32_t n)
-{
-	return rx(poller, core, now_ns, 0, mbufs, n);
-}
 
 uint32_t uroce_poller_rx_inner(
 	struct uroce_poller *poller, struct uroce_core *core, uint64_t now_ns)
@@ -258,6 +253,22 @@ static void close_frame(
 	poller->pending[poller->num_pending++] = mbuf;
 }
 
+/* Shows the table a frame that is not RoCE. True: somebody else may want it too. */
+static bool offer_frame(struct uroce_poller *poller, uint64_t now_ns, struct rte_mbuf *mbuf)
+{
+	struct uroce_slot slot = {0};
+	struct rte_mbuf *out = open_frame(poller, &slot);
+	enum uroce_neigh_verdict verdict = UROCE_NEIGH_FOREIGN;
+
+	/* One in pieces is none of these, which are short. */
+	if (out && mbuf->nb_segs == 1)
+		verdict = uroce_neigh_rx(poller->neigh, now_ns,
+			rte_pktmbuf_mtod(mbuf, const uint8_t *), rte_pktmbuf_data_len(mbuf), &slot);
+	if (slot.bytes > 0)
+		close_frame(poller, out, &slot);
+	return verdict == UROCE_NEIGH_FOREIGN || (verdict == UROCE_NEIGH_HEARD && poller->shared);
+}
+
 /* Takes what is the table's business out of the frames that are not RoCE; returns how many stay. */
 static uint32_t offer_to_neigh(
 	struct uroce_poller *poller, uint64_t now_ns, struct rte_mbuf **mbufs, uint32_t n)
@@ -265,35 +276,56 @@ static uint32_t offer_to_neigh(
 	uint32_t left = 0;
 
 	for (uint32_t i = 0; i < n; i++) {
-		struct uroce_slot slot = {0};
-		struct rte_mbuf *out = open_frame(poller, &slot);
-
-		/* One in pieces is none of these, which are short. */
-		if (!out || mbufs[i]->nb_segs > 1 ||
-			!uroce_neigh_rx(poller->neigh, now_ns,
-				rte_pktmbuf_mtod(mbufs[i], const uint8_t *),
-				rte_pktmbuf_data_len(mbufs[i]), &slot)) {
+		if (offer_frame(poller, now_ns, mbufs[i]))
 			mbufs[left++] = mbufs[i];
-			continue;
-		}
-		if (slot.bytes > 0)
-			close_frame(poller, out, &slot);
-		rte_pktmbuf_free(mbufs[i]);
+		else
+			rte_pktmbuf_free(mbufs[i]);
 	}
 	return left;
 }
 
+uint32_t uroce_poller_rx(struct uroce_poller *poller, struct uroce_core *core, uint64_t now_ns,
+	struct rte_mbuf **mbufs, uint32_t n)
+{
+	uint32_t left = rx(poller, core, now_ns, 0, mbufs, n);
+
+	return poller->neigh ? offer_to_neigh(poller, now_ns, mbufs, left) : left;
+}
+
+/* One of the workers asks. */
 static void send_questions(struct uroce_poller *poller, uint64_t now_ns)
 {
 	struct uroce_slot slot = {0};
 	struct rte_mbuf *out;
 
+	if (!poller->neigh || poller->queue != 0)
+		return;
 	while (atomic_load_explicit(&poller->neigh->due_ns, memory_order_relaxed) <= now_ns) {
 		out = open_frame(poller, &slot);
 		if (!out || uroce_neigh_tx(poller->neigh, now_ns, &slot) == 0)
 			return;
 		close_frame(poller, out, &slot);
 	}
+}
+
+/* The first n of the frames that are pending are somebody else's now. */
+static void forget_pending(struct uroce_poller *poller, uint32_t n)
+{
+	poller->num_pending -= n;
+	memmove(poller->pending, poller->pending + n,
+		poller->num_pending * sizeof(poller->pending[0]));
+}
+
+uint32_t uroce_poller_tx_host(struct uroce_poller *poller, struct uroce_core *core, uint64_t now_ns,
+	struct rte_mbuf **mbufs, uint32_t n)
+{
+	uint32_t out;
+
+	send_questions(poller, now_ns);
+	out = n < poller->num_pending ? n : poller->num_pending;
+	memcpy(mbufs, poller->pending, out * sizeof(*mbufs));
+	forget_pending(poller, out);
+	return out + uroce_poller_tx(poller, core, now_ns, mbufs + out, n - out);
 }
 
 /* ---- turns ---- */
@@ -320,9 +352,7 @@ static uint32_t flush_pending(struct uroce_poller *poller, uint64_t now_ns)
 		rte_pktmbuf_free(poller->pending[sent++]);
 		poller->stuck_since_ns = now_ns;
 	}
-	poller->num_pending -= sent;
-	memmove(poller->pending, poller->pending + sent,
-		poller->num_pending * sizeof(poller->pending[0]));
+	forget_pending(poller, sent);
 	return sent;
 }
 
@@ -333,12 +363,7 @@ uint32_t uroce_poller_turn(struct uroce_poller *poller, struct uroce_core *core,
 
 	n = rte_eth_rx_burst(poller->port->id, poller->queue, mbufs, UROCE_BURST);
 	left = uroce_poller_rx(poller, core, now_ns, mbufs, n);
-	if (poller->neigh) {
-		left = offer_to_neigh(poller, now_ns, mbufs, left);
-		/* One of the workers asks. */
-		if (poller->queue == 0)
-			send_questions(poller, now_ns);
-	}
+	send_questions(poller, now_ns);
 	count(poller, rx_not_ours, left);
 	rte_pktmbuf_free_bulk(mbufs, left);
 	moved = n + uroce_poller_rx_inner(poller, core, now_ns);

@@ -40,6 +40,7 @@ struct uroce_poller {
 	struct uroce_port *port;
 	struct uroce_steer *steer;
 	struct uroce_neigh *neigh;	     /* NULL: ARP and such are the host's business */
+	bool shared;			     /* ARP is not for the table alone */
 	uint16_t queue;			     /* of the port; the core's id */
 	struct rte_mbuf *spare[UROCE_BURST]; /* empty buffers for slots */
 	uint32_t num_spare;
@@ -62,14 +63,19 @@ void uroce_poller_fini(struct uroce_poller *poller);
 uint32_t uroce_poller_turn(struct uroce_poller *poller, struct uroce_core *core, uint64_t now_ns);
 
 /*
- * Hands n frames to the core. Frees those that it kept; those that are not this endpoint's are
- * moved to the front of mbufs in order. Returns how many those are.
+ * Hands n frames to the core, and what is not RoCE to the table of neighbours. Frees those that
+ * they kept; those that are not this endpoint's, or not its alone, are moved to the front of mbufs
+ * in order. Returns how many those are.
  */
 uint32_t uroce_poller_rx(struct uroce_poller *poller, struct uroce_core *core, uint64_t now_ns,
 	struct rte_mbuf **mbufs, uint32_t n);
 
 /* Builds up to n frames for the wire; those to the port's own MAC are kept for the next turn. */
 uint32_t uroce_poller_tx(struct uroce_poller *poller, struct uroce_core *core, uint64_t now_ns,
+	struct rte_mbuf **mbufs, uint32_t n);
+
+/* The same for a host, which sends the answers and questions of neighbours too: those first. */
+uint32_t uroce_poller_tx_host(struct uroce_poller *poller, struct uroce_core *core, uint64_t now_ns,
 	struct rte_mbuf **mbufs, uint32_t n);
 
 /* Delivers what was looped or handed over since. Returns how many frames. */
