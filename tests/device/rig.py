@@ -6,12 +6,14 @@ Everything that is made has this process's number in its name and is removed at 
 happened; nothing here sleeps for luck: what has to be waited for is asked for, with a limit."""
 
 import contextlib
+import ctypes
 import glob
 import json
 import os
 import shutil
 import signal
 import socket
+import struct
 import subprocess
 import sys
 import tempfile
@@ -161,22 +163,53 @@ def ip(*arguments):
     subprocess.run(["ip", *arguments], check=True, capture_output=True, text=True)
 
 
+def state_of(letter, interface):
+    """An interface's state in its kernel's words, such as UP."""
+    out = subprocess.run(["ip", "-n", netns(letter), "-j", "link", "show", "dev", interface],
+                         check=True, capture_output=True, text=True).stdout
+    return json.loads(out)[0]["operstate"]
+
+
 @contextlib.contextmanager
-def network(letters, links, mtu=1500):
-    """A namespace per letter, and a pair of interfaces for each link of two letters."""
+def inside(namespace):
+    """Sockets that are made meanwhile are the namespace's, and stay so."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    with open("/proc/self/ns/net") as ours, open("/var/run/netns/" + namespace) as theirs:
+        demand(libc.setns(theirs.fileno(), 0) == 0, "setns:", os.strerror(ctypes.get_errno()))
+        try:
+            yield
+        finally:
+            libc.setns(ours.fileno(), 0)
+
+
+@contextlib.contextmanager
+def network(letters, links, mtu=1500, ipv6=True):
+    """
+    A namespace per letter, and a pair of interfaces for each link: two letters, and further ones
+    that tell it from others between the two. Without IPv6 no kernel says anything unasked.
+    """
+    ends = [(link[0], link[1], link[2:]) for link in links]
     try:
         for letter in letters:
             ip("netns", "add", netns(letter))
+            for knob in () if ipv6 else ("all", "default"):
+                subprocess.run(in_netns(netns(letter)) + [
+                    "sh", "-c", "echo 1 > /proc/sys/net/ipv6/conf/%s/disable_ipv6" % knob],
+                    check=True, capture_output=True, text=True)
             ip("-n", netns(letter), "link", "set", "lo", "up")
-        for a, b in links:
-            ip("link", "add", iface(a, b), "type", "veth", "peer", "name", iface(b, a))
-            for at, to in ((a, b), (b, a)):
+        for a, b, tag in ends:
+            ip("link", "add", iface(a, b + tag), "type", "veth", "peer", "name", iface(b, a + tag))
+            for at, to in ((a, b + tag), (b, a + tag)):
                 ip("link", "set", iface(at, to), "netns", netns(at))
                 ip("-n", netns(at), "link", "set", iface(at, to), "mtu", str(mtu), "up")
+        # Until its kernel has looked at a link, it sends nothing over it.
+        for a, b, tag in ends:
+            for at, to in ((a, b + tag), (b, a + tag)):
+                wait_until(lambda: state_of(at, iface(at, to)) == "UP")
         yield
     finally:
-        for a, b in links:
-            subprocess.run(["ip", "link", "del", iface(a, b)], capture_output=True)
+        for a, b, tag in ends:
+            subprocess.run(["ip", "link", "del", iface(a, b + tag)], capture_output=True)
         for letter in letters:
             subprocess.run(["ip", "netns", "del", netns(letter)], capture_output=True)
 
@@ -188,6 +221,32 @@ def namespaces(mtu):
         for at, to, addr in (("a", "b", KERNEL_ADDR[0]), ("b", "a", KERNEL_ADDR[1])):
             ip("-n", netns(at), "addr", "add", addr + "/24", "dev", iface(at, to))
         yield
+
+
+def kernel_pings(namespace, addr):
+    """One echo request of a kernel's, again and again until it is answered or 20 seconds pass."""
+    v6 = ":" in addr
+    family, proto = (socket.AF_INET6, socket.IPPROTO_ICMPV6) if v6 else \
+        (socket.AF_INET, socket.IPPROTO_ICMP)
+    limit = time.monotonic() + 20
+    with inside(namespace):
+        s = socket.socket(family, socket.SOCK_RAW, proto)
+    with s:
+        s.settimeout(1)
+        body = struct.pack("!BBHHH", 128 if v6 else 8, 0, 0, PID & 0xffff, 1) + b"uroce" * 20
+        if not v6:
+            total = sum(struct.unpack("!%dH" % (len(body) // 2), body))
+            total = (total & 0xffff) + (total >> 16)
+            body = body[:2] + struct.pack("!H", ~total & 0xffff) + body[4:]
+        while time.monotonic() < limit:
+            try:
+                s.sendto(body, (addr, 0))
+                answer = s.recv(2048)[0 if v6 else 20:]
+            except (TimeoutError, OSError):
+                continue
+            if answer[0] == (129 if v6 else 0) and answer[4:] == body[4:]:
+                return True
+    return False
 
 
 def why_no_network(driver):

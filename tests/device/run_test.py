@@ -23,14 +23,13 @@ import select
 import shutil
 import signal
 import socket
-import struct
 import subprocess
 import sys
 import time
 
 from rig import (KERNEL_ADDR, PATIENCE, PID, Pair, ask_telemetry, check, demand, end, has_driver,
-                 iface, in_netns, ip, namespaces, netns, rows_of, run, skip, start, wait_until,
-                 why_no_network)
+                 iface, in_netns, ip, kernel_pings, namespaces, netns, rows_of, run, skip, start,
+                 wait_until, why_no_network)
 
 OPS = ["write", "read", "send", "atomic"]
 # A retry limit's time with what connections use: 8 attempts of 67 ms each; and room for a slow
@@ -373,30 +372,6 @@ def test_ipv6(perf):
         end(server)
 
 
-def ping_once(addr):
-    """One echo request of this kernel's, again and again until it is answered or 20 seconds pass."""
-    v6 = ":" in addr
-    family, proto = (socket.AF_INET6, socket.IPPROTO_ICMPV6) if v6 else \
-        (socket.AF_INET, socket.IPPROTO_ICMP)
-    limit = time.monotonic() + 20
-    with socket.socket(family, socket.SOCK_RAW, proto) as s:
-        s.settimeout(1)
-        body = struct.pack("!BBHHH", 128 if v6 else 8, 0, 0, PID & 0xffff, 1) + b"uroce" * 20
-        if not v6:
-            total = sum(struct.unpack("!%dH" % (len(body) // 2), body))
-            total = (total & 0xffff) + (total >> 16)
-            body = body[:2] + struct.pack("!H", ~total & 0xffff) + body[4:]
-        while time.monotonic() < limit:
-            try:
-                s.sendto(body, (addr, 0))
-                answer = s.recv(2048)[0 if v6 else 20:]
-            except (TimeoutError, OSError):
-                continue
-            if answer[0] == (129 if v6 else 0) and answer[4:] == body[4:]:
-                return True
-    return False
-
-
 def test_neighbours(perf):
     """The kernel at the other end finds the endpoint, and its pings are answered meanwhile."""
     for addrs, target, net in (((None, None), "192.0.2.1", "192.0.2.0/24"),
@@ -409,10 +384,7 @@ def test_neighbours(perf):
             client = pair.client(perf, "write", "--duration", "20", "--size", "64", "--json")
             try:
                 wait_until(lambda: is_busy(pair, 0))
-                pinger = start(in_netns(netns("b")) + [sys.executable, os.path.abspath(__file__),
-                                                     "--ping", target])
-                end(pinger)
-                demand(pinger.returncode == 0, "nobody answered")
+                demand(kernel_pings(netns("b"), target), "nobody answered")
                 told = ask_telemetry(pair.prefix(0), "/uroce/neighbours")["port_0"]
                 demand(told["answered"] > 0 and told["echoes"] > 0, told)
             finally:
@@ -487,8 +459,6 @@ def tests(build, scratch):
 
 
 def main():
-    if len(sys.argv) == 3 and sys.argv[1] == "--ping":
-        return 0 if ping_once(sys.argv[2]) else 1
     if len(sys.argv) == 3 and sys.argv[1] == "--sniff":
         sniff(sys.argv[2])
         return 0
