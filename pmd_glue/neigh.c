@@ -396,11 +396,12 @@ static bool take_echo(struct uroce_neigh *neigh, uint64_t now_ns, const uint8_t 
 	return true;
 }
 
-/* Without the lock: whether it may be for the table at all. Most frames of a host's are not. */
-static bool concerns(const struct uroce_neigh *neigh, const uint8_t *frame, uint32_t bytes)
+bool uroce_neigh_concerns(const struct uroce_neigh *neigh, const uint8_t *frame, uint32_t bytes)
 {
 	const uint8_t *ip = frame + UROCE_ETH_BYTES;
 
+	if (bytes < UROCE_ETH_BYTES)
+		return false;
 	if (!(frame[UROCE_ETH_DMAC] & 1) &&
 		memcmp(frame + UROCE_ETH_DMAC, neigh->mac, sizeof(neigh->mac)) != 0)
 		return false;
@@ -424,8 +425,8 @@ enum uroce_neigh_verdict uroce_neigh_rx(struct uroce_neigh *neigh, uint64_t now_
 	bool heard = true, taken = false;
 
 	slot->bytes = 0;
-	if (bytes < UROCE_ETH_BYTES || slot->capacity_bytes < UROCE_NEIGH_FRAME_BYTES ||
-		!concerns(neigh, frame, bytes))
+	if (slot->capacity_bytes < UROCE_NEIGH_FRAME_BYTES ||
+		!uroce_neigh_concerns(neigh, frame, bytes))
 		return UROCE_NEIGH_FOREIGN;
 	pthread_mutex_lock(&neigh->lock);
 	if (uroce_load_be16(frame + UROCE_ETH_TYPE) == UROCE_ETHERTYPE_ARP)

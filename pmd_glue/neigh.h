@@ -114,6 +114,9 @@ enum uroce_neigh_verdict {
 	UROCE_NEIGH_TAKEN    /* it was answered, or it was a ping to us: nobody else needs it */
 };
 
+/* Whether a frame may be for the table at all: most of a host's are not. Takes no lock. */
+bool uroce_neigh_concerns(const struct uroce_neigh *neigh, const uint8_t *frame, uint32_t bytes);
+
 /* A frame that is not RoCE for us. slot->bytes is the answer's, in slot, or 0. */
 enum uroce_neigh_verdict uroce_neigh_rx(struct uroce_neigh *neigh, uint64_t now_ns,
 	const uint8_t *frame, uint32_t bytes, struct uroce_slot *slot);

@@ -253,15 +253,14 @@ static void close_frame(
 	poller->pending[poller->num_pending++] = mbuf;
 }
 
-/* Shows the table a frame that is not RoCE. True: somebody else may want it too. */
-static bool offer_frame(struct uroce_poller *poller, uint64_t now_ns, struct rte_mbuf *mbuf)
+/* Shows the table a frame that concerns it. True: somebody else may want it too. */
+static bool offer_frame(struct uroce_poller *poller, uint64_t now_ns, const struct rte_mbuf *mbuf)
 {
 	struct uroce_slot slot = {0};
 	struct rte_mbuf *out = open_frame(poller, &slot);
 	enum uroce_neigh_verdict verdict = UROCE_NEIGH_FOREIGN;
 
-	/* One in pieces is none of these, which are short. */
-	if (out && mbuf->nb_segs == 1)
+	if (out)
 		verdict = uroce_neigh_rx(poller->neigh, now_ns,
 			rte_pktmbuf_mtod(mbuf, const uint8_t *), rte_pktmbuf_data_len(mbuf), &slot);
 	if (slot.bytes > 0)
@@ -276,7 +275,12 @@ static uint32_t offer_to_neigh(
 	uint32_t left = 0;
 
 	for (uint32_t i = 0; i < n; i++) {
-		if (offer_frame(poller, now_ns, mbufs[i]))
+		/* One in pieces is none of these, which are short. */
+		if (mbufs[i]->nb_segs > 1 ||
+			!uroce_neigh_concerns(poller->neigh,
+				rte_pktmbuf_mtod(mbufs[i], const uint8_t *),
+				rte_pktmbuf_data_len(mbufs[i])) ||
+			offer_frame(poller, now_ns, mbufs[i]))
 			mbufs[left++] = mbufs[i];
 		else
 			rte_pktmbuf_free(mbufs[i]);

@@ -47,7 +47,7 @@ def check(name):
     """A check passes if its body does not raise."""
     try:
         yield
-    except (Failed, OSError, ValueError, KeyError, subprocess.SubprocessError) as e:
+    except (Failed, OSError, ValueError, LookupError, subprocess.SubprocessError) as e:
         verdict(name, "%s" % e if isinstance(e, Failed) else repr(e))
     else:
         verdict(name)
