@@ -117,6 +117,7 @@ struct uroce_device {
 	struct uroce_qptable_slot *qp_slots;
 	struct path_entry *paths;
 	struct uroce_neigh neigh;
+	struct uroce_exception exception;
 	uint32_t *ah_numbers; /* by slot: the last one used, and whether it is in use in bit 31 */
 	struct uroce_ah *lost_ahs;   /* that a worker which does not poll may still know */
 	pthread_mutex_t groups_lock; /* the list, and telling workers what it says */

@@ -90,15 +90,22 @@ struct uroce_device_conf {
 	uint32_t max_ahs;   /* 1024 */
 	/* How long uroce_worker_backoff may sleep at once; 0: it never sleeps. */
 	uint32_t idle_sleep_us;
+	/* A name for an interface of the kernel's (a TAP, made here, with the port's MAC): what
+	 * comes in and is not the endpoint's goes there, and what the kernel sends on it goes out
+	 * of the port. Give it the endpoint's own address with "ip addr add", or another; and a
+	 * larger MTU than 1500 where the link has it. NULL: no such interface. */
+	const char *exception_path;
 };
 
 /*
  * Opens an endpoint on a port. Unless the host owns it, the port is configured and started: it
  * must not be in use.
  * -ENODEV: there is no such port, or EAL is not initialised (the log says which, and what to do);
- * -EINVAL: addr is not a list of addresses, or a number is out of range; -EBUSY: the port has an
- * endpoint; -EMSGSIZE: the port's MTU has no room for the smallest path MTU, 256; -ENOMEM; others:
- * what the port's driver said.
+ * -EINVAL: addr is not a list of addresses, a number is out of range, or exception_path is no name
+ * or is asked for on a port that the host owns; -EBUSY: the port has an endpoint; -EMSGSIZE: the
+ * port's MTU has no room for the smallest path MTU, 256; -ENOMEM; others: what the port's driver
+ * said, or the kernel, asked for an interface (-EPERM: that takes CAP_NET_ADMIN; -EBUSY: the name
+ * is in use).
  */
 int uroce_device_open(const struct uroce_device_conf *conf, struct uroce_device **dev);
 
@@ -124,7 +131,8 @@ struct uroce_device_attr {
 	enum uroce_icrc_mode icrc_mode;
 	bool promiscuous;
 	bool host_owns_port;
-	bool neighbours; /* always, unless the host owns the port */
+	bool neighbours;	 /* always, unless the host owns the port */
+	char exception_path[16]; /* empty: none */
 	uint16_t rx_descs, tx_descs;
 	uint32_t num_mbufs;
 	uint32_t idle_sleep_us;

@@ -157,7 +157,8 @@ static int open_watch(struct watch *watch, const struct options *options)
 			options->host, strerror(-err));
 		return err;
 	}
-	err = uroce_endpoint_open(&watch->endpoint, 0, options->addr, 0);
+	err = uroce_endpoint_open(
+		&watch->endpoint, &(struct uroce_device_conf){.addr = options->addr});
 	if (!err)
 		err = uroce_cq_create(watch->endpoint.device, 2, &watch->cq);
 	if (!err)

@@ -20,6 +20,10 @@
 /* A port that has taken nothing for so long never will: memif without a peer, tap and its MTU. */
 #define STUCK_NS 100000000ull
 
+enum {
+	KERNEL_FRAMES_MAX = 8 /* of the kernel's in a turn */
+};
+
 #define count(poller, field, n) \
 	__atomic_store_n( \
 		&(poller)->counters.field, (poller)->counters.field + (n), __ATOMIC_RELAXED)
@@ -40,6 +44,12 @@ void uroce_poller_init(struct uroce_poller *poller, struct uroce_port *port,
 	poller->neigh = neigh;
 	poller->shared = port->host_owned;
 	poller->queue = queue;
+}
+
+void uroce_poller_share(struct uroce_poller *poller, struct uroce_exception *exception)
+{
+	poller->exception = exception;
+	poller->shared = true;
 }
 
 void uroce_poller_fini(struct uroce_poller *poller)
@@ -332,6 +342,46 @@ uint32_t uroce_poller_tx_host(struct uroce_poller *poller, struct uroce_core *co
 	return out + uroce_poller_tx(poller, core, now_ns, mbufs + out, n - out);
 }
 
+/* ---- the exception path ---- */
+
+/* What nobody else wanted: the kernel's, if it is this host's and the kernel takes it. */
+static void give_to_kernel(struct uroce_poller *poller, struct rte_mbuf **mbufs, uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++) {
+		if (!uroce_exception_wants(poller->exception, mbufs[i]))
+			count(poller, rx_not_ours, 1);
+		else if (uroce_exception_write(poller->exception, mbufs[i]))
+			count(poller, kernel_rx, 1);
+		else
+			count(poller, kernel_full, 1);
+	}
+}
+
+/*
+ * What the kernel sends goes before RoCE, and gets half of the room there is, but no more than a
+ * part of a burst: neither waits for the other for long. One of the workers asks.
+ */
+static uint32_t take_from_kernel(struct uroce_poller *poller, uint64_t now_ns)
+{
+	struct uroce_slot slot = {0};
+	struct rte_mbuf *out;
+	uint32_t n = 0, most;
+	bool cut = false;
+
+	if (poller->queue != 0)
+		return 0;
+	most = (UROCE_BURST - poller->num_pending + poller->kernel_turn) / 2;
+	poller->kernel_turn ^= 1;
+	while (n < most && n < KERNEL_FRAMES_MAX && (out = open_frame(poller, &slot)) &&
+		uroce_exception_read(poller->exception, now_ns, &slot, &cut) > 0) {
+		close_frame(poller, out, &slot);
+		n++;
+	}
+	count(poller, kernel_tx, n);
+	count(poller, kernel_cut, cut);
+	return n;
+}
+
 /* ---- turns ---- */
 
 /* Offers the port what is pending; what it does not take stays, in order. */
@@ -368,12 +418,17 @@ uint32_t uroce_poller_turn(struct uroce_poller *poller, struct uroce_core *core,
 	n = rte_eth_rx_burst(poller->port->id, poller->queue, mbufs, UROCE_BURST);
 	left = uroce_poller_rx(poller, core, now_ns, mbufs, n);
 	send_questions(poller, now_ns);
-	count(poller, rx_not_ours, left);
+	if (poller->exception)
+		give_to_kernel(poller, mbufs, left);
+	else
+		count(poller, rx_not_ours, left);
 	rte_pktmbuf_free_bulk(mbufs, left);
 	moved = n + uroce_poller_rx_inner(poller, core, now_ns);
 	if (n < UROCE_BURST && moved - n < UROCE_LOOPED_MAX)
 		uroce_core_rx_empty(core, now_ns);
 	uroce_core_expire(core, now_ns);
+	if (poller->exception)
+		moved += take_from_kernel(poller, now_ns);
 	poller->num_pending += uroce_poller_tx(poller, core, now_ns,
 		poller->pending + poller->num_pending, UROCE_BURST - poller->num_pending);
 	return moved + flush_pending(poller, now_ns);
@@ -390,6 +445,11 @@ bool uroce_poller_holds_frames(const struct uroce_poller *poller)
 {
 	return poller->num_looped > 0 || poller->num_pending > 0 ||
 		uroce_steer_count(poller->steer, poller->queue) > 0;
+}
+
+int uroce_poller_kernel_fd(const struct uroce_poller *poller)
+{
+	return poller->exception && poller->queue == 0 ? poller->exception->fd : -1;
 }
 
 int uroce_poller_listen(struct uroce_poller *poller)

@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "core.h"
+#include "exception.h"
 #include "link.h"
 #include "neigh.h"
 #include "port.h"
@@ -34,12 +35,19 @@ struct uroce_poller_counters {
 	uint64_t tx_refused;	/* frames that the port would not take for a long time: dropped */
 	uint64_t tx_no_buffer;	/* turns without a buffer to send from */
 	uint64_t handover_full; /* frames for another worker whose ring was full: dropped */
+	/* The exception path: */
+	uint64_t kernel_rx;   /* frames given to the kernel */
+	uint64_t kernel_tx;   /* frames of the kernel's that were sent on */
+	uint64_t kernel_full; /* frames that the kernel did not take: dropped */
+	uint64_t kernel_cut;  /* frames of the kernel's that no buffer holds: dropped */
 };
 
 struct uroce_poller {
 	struct uroce_port *port;
 	struct uroce_steer *steer;
 	struct uroce_neigh *neigh;	     /* NULL: ARP and such are the host's business */
+	struct uroce_exception *exception;   /* NULL: nobody takes what is not for the endpoint */
+	uint32_t kernel_turn;		     /* 1: of the room for one frame, it is the kernel's */
 	bool shared;			     /* ARP is not for the table alone */
 	uint16_t queue;			     /* of the port; the core's id */
 	struct rte_mbuf *spare[UROCE_BURST]; /* empty buffers for slots */
@@ -58,6 +66,9 @@ extern const struct uroce_link_ops uroce_poller_link;
 void uroce_poller_init(struct uroce_poller *poller, struct uroce_port *port,
 	struct uroce_steer *steer, struct uroce_neigh *neigh, uint16_t queue);
 void uroce_poller_fini(struct uroce_poller *poller);
+
+/* From now on a kernel behind an exception path shares the port. */
+void uroce_poller_share(struct uroce_poller *poller, struct uroce_exception *exception);
 
 /* One turn over the port: receive, expire, transmit. Returns frames moved. */
 uint32_t uroce_poller_turn(struct uroce_poller *poller, struct uroce_core *core, uint64_t now_ns);
@@ -87,6 +98,10 @@ void uroce_poller_pause(void);
 
 /* Whether frames wait inside: looped, handed over by others, or not taken by the port yet. */
 bool uroce_poller_holds_frames(const struct uroce_poller *poller);
+
+/* A descriptor that is readable while the kernel has sent something; -1: that is not ours to take.
+ */
+int uroce_poller_kernel_fd(const struct uroce_poller *poller);
 
 /*
  * The thread is about to sleep: a descriptor that becomes readable when the port gets frames from

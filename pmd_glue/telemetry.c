@@ -114,6 +114,13 @@ static void tell_poller(struct rte_tel_data *port, const struct uroce_poller *po
 	rte_tel_data_add_dict_u64(port, "tx_refused", LOOK(c->tx_refused));
 	rte_tel_data_add_dict_u64(port, "tx_no_buffer", LOOK(c->tx_no_buffer));
 	rte_tel_data_add_dict_u64(port, "handover_full", LOOK(c->handover_full));
+	if (!poller->exception)
+		return;
+	rte_tel_data_add_dict_string(port, "exception_path", poller->exception->name);
+	rte_tel_data_add_dict_u64(port, "kernel_rx", LOOK(c->kernel_rx));
+	rte_tel_data_add_dict_u64(port, "kernel_tx", LOOK(c->kernel_tx));
+	rte_tel_data_add_dict_u64(port, "kernel_full", LOOK(c->kernel_full));
+	rte_tel_data_add_dict_u64(port, "kernel_cut", LOOK(c->kernel_cut));
 }
 
 /* All of them, parted by commas. */

@@ -28,7 +28,8 @@ BURSTS = 8
 
 def udp_frame():
     """64 bytes, from one documentation address to another, to port 5000."""
-    ip = struct.pack("!BBHHHBBH4B4B", 0x45, 0, 50, 0, 0, 64, 17, 0, 198, 51, 100, 1, 198, 51, 100, 2)
+    ip = struct.pack("!BBHHHBBH4B4B", 0x45, 0, 50, 0, 0, 64, 17, 0, 198, 51, 100, 1,
+                     198, 51, 100, 2)
     total = sum(struct.unpack("!10H", ip))
     total = (total & 0xffff) + (total >> 16)
     ip = ip[:10] + struct.pack("!H", ~total & 0xffff) + ip[12:]
@@ -45,7 +46,8 @@ def write_capture(path, frame, num):
 
 def rate(l2fwd, vdevs, seconds, *own):
     """Millions of frames a second."""
-    child = start(command(l2fwd, "f", 1, vdevs) + ["--seconds", str(seconds), "--tcp-port", "0", *own])
+    child = start(command(l2fwd, "f", 1, vdevs) +
+                  ["--seconds", str(seconds), "--tcp-port", "0", *own])
     out, err = end(child)
     demand(child.returncode == 0, err)
     return float(out.split()[-2])

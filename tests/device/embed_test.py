@@ -6,19 +6,24 @@
 #   embed_test.py BUILD
 #
 # BUILD is a folder that was built. l2fwd-uroce forwards between two namespaces while l2fwd-watch
-# reads its counters by RDMA READ from one of them. A line per check, and RESULT at the end; exit
-# status 0 if none failed. What needs root or a missing driver is skipped, with the reason.
+# reads its counters by RDMA READ from one of them; then a kernel shares an endpoint's port, and its
+# address, over an exception path. A line per check, and RESULT at the end; exit status 0 if none
+# failed. What needs root or a missing driver is skipped, with the reason.
 
 import contextlib
+import json
 import os
 import re
 import signal
 import socket
+import struct
 import subprocess
 import sys
+import threading
 
-from rig import (check, command, demand, end, iface, in_netns, inside, ip, kernel_pings, netns,
-                 network, run, skip, start, wait_until, why_no_network)
+from rig import (NoNetwork, Pair, ask_telemetry, check, command, demand, end, iface, inside, ip,
+                 kernel_pings, make_checksums, netns, network, run, skip, start, state_of,
+                 wait_until, why_no_network)
 
 SO_NO_CHECK, SO_RCVBUFFORCE, PACKET_OUTGOING = 11, 33, 4  # socket(7), packet(7)
 DATAGRAMS = 3000
@@ -192,9 +197,174 @@ def test_l2fwd(build):
     try:
         with forwarder_between():
             test_counters(build)
-    except subprocess.CalledProcessError as e:
-        skip("l2fwd", "network namespaces cannot be made here: %s" % e.stderr)
+    except NoNetwork as e:
+        skip("l2fwd", e)
 
+
+# ---- a kernel that shares the port ----
+
+TAP = "u%dx" % os.getpid()
+SHARED, PEER, KERNEL_PEER = "192.0.2.1", "192.0.2.2", "192.0.2.200"
+STREAM_BYTES = 4 << 20
+
+
+class Sharing:
+    """a: an endpoint and its TAP, whose kernel is in k and has the endpoint's address; b: another
+    endpoint, and a kernel with an address of its own."""
+
+    def __init__(self, build):
+        self.pair = Pair("exception path", [
+            "net_af_packet0,iface=" + iface("a", "b"), "net_af_packet0,iface=" + iface("b", "a")],
+            (netns("a"), netns("b")), CONTROL[0], (SHARED + "/24", PEER + "/24"))
+        self.perf = os.path.join(build, "apps/uroce-perf")
+
+    def set_up(self):
+        for letter, addr, interface in (("b", KERNEL_PEER, iface("b", "a")),
+                                        ("a", CONTROL[0], iface("a", "bc")),
+                                        ("b", CONTROL[1], iface("b", "ac"))):
+            ip("-n", netns(letter), "addr", "add", addr + "/24", "dev", interface)
+        make_checksums("b", iface("b", "a"))
+        self.server = self.pair.server(self.perf, "--keep", "--exception-path", TAP)
+        wait_until(lambda: state_of("a", TAP) == "UNKNOWN")
+        # Where the port's own interface is, the kernel would see each frame twice.
+        ip("-n", netns("a"), "link", "set", TAP, "netns", netns("k"))
+        ip("-n", netns("k"), "addr", "add", SHARED + "/24", "dev", TAP)
+        ip("-n", netns("k"), "link", "set", TAP, "up")
+
+    def counters(self):
+        return ask_telemetry(self.pair.prefix(0), "/uroce/ports")["port_0_worker_0"]
+
+
+def stream_both_ways(near, far):
+    """STREAM_BYTES from each of two connected sockets to the other, all as they were."""
+    sent = [os.urandom(STREAM_BYTES) for _ in (0, 1)]
+    received = [b"", b""]
+
+    def take(i, s):
+        while len(received[i]) < STREAM_BYTES:
+            data = s.recv(1 << 16)
+            demand(data, "the connection ended early")
+            received[i] += data
+
+    threads = [threading.Thread(target=near.sendall, args=(sent[0],)),
+               threading.Thread(target=far.sendall, args=(sent[1],)),
+               threading.Thread(target=take, args=(0, near))]
+    for thread in threads:
+        thread.start()
+    take(1, far)
+    for thread in threads:
+        thread.join()
+    demand(received == sent[::-1], "it is not what was sent")
+
+
+def connection(listener_in, addr, connect_in):
+    """A TCP connection between two namespaces: (who connected, who listened)."""
+    with inside(netns(listener_in)):
+        listener = socket.create_server((addr, 0))
+    with listener:
+        listener.settimeout(20)
+        with inside(netns(connect_in)):
+            near = socket.create_connection(listener.getsockname(), 20)
+        far, _ = listener.accept()
+    for s in (near, far):
+        s.settimeout(20)
+    return near, far
+
+
+def answers_to_arp(letter, interface, asker, target):
+    """How many answers a question gets until a ping behind it is answered."""
+    with inside(netns(letter)):
+        s = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(0x806))
+    with s:
+        s.bind((interface, 0))
+        s.setblocking(False)
+        mac = s.getsockname()[4]
+        s.send(b"\xff" * 6 + mac + b"\x08\x06" + struct.pack(
+            "!HHBBH6s4s6x4s", 1, 0x800, 6, 4, 1, mac, socket.inet_aton(asker),
+            socket.inet_aton(target)))
+        demand(kernel_pings(netns(letter), target), "nobody answers pings")
+        answers = 0
+        while True:
+            try:
+                frame = s.recv(2048)
+            except BlockingIOError:
+                return answers
+            answers += frame[20:22] == b"\0\2" and frame[38:42] == socket.inet_aton(asker)
+
+
+def test_shared(sharing):
+    full = sharing.counters()["kernel_full"]
+    client = sharing.pair.client(sharing.perf, "all", "--duration", "2", "--size", "64K",
+                                 "--verify", "--json")
+    wait_until(lambda: ask_telemetry(sharing.pair.prefix(0), "/uroce/counters")["rx_accepted"] > 0)
+    with Sniffer("k", TAP) as at_kernel:
+        with check("exception path: TCP to the endpoint's own address is the kernel's"):
+            near, far = connection("k", SHARED, "b")
+            with near, far:
+                stream_both_ways(near, far)
+        with check("exception path: TCP from the kernel behind it"):
+            near, far = connection("b", KERNEL_PEER, "k")
+            with near, far:
+                stream_both_ways(near, far)
+        with check("exception path: a question for the shared address gets one answer"):
+            demand(answers_to_arp("b", iface("b", "a"), "192.0.2.201", SHARED) == 1, "answers")
+        with check("exception path: pings both ways"):
+            demand(kernel_pings(netns("b"), SHARED), "the endpoint does not answer")
+            demand(kernel_pings(netns("k"), KERNEL_PEER), "the kernel gets no answers")
+        with check("exception path: RoCE meanwhile, every byte checked"):
+            out, err = end(client)
+            demand(client.returncode == 0, err)
+            rows = [json.loads(line) for line in out.splitlines()]
+            demand(len(rows) == 4 and all(r["verified"] and r["iterations"] > 0 for r in rows), out)
+        with check("exception path: counted, nothing dropped, and no RoCE frame at the kernel"):
+            counters = sharing.counters()
+            received, sent = at_kernel.count()
+            demand(counters["exception_path"] == TAP, counters)
+            demand(received > STREAM_BYTES / 1500 and sent > STREAM_BYTES / 1500, received, sent)
+            demand(counters["kernel_rx"] >= received and counters["kernel_tx"] >= sent, counters,
+                   received, sent)
+            # RoCE was a multiple of it.
+            demand(counters["kernel_rx"] < 3 * received, counters, received)
+            demand(counters["kernel_full"] == full and counters["kernel_cut"] == 0, full, counters)
+
+
+def test_full(sharing):
+    """An interface that is down takes nothing: that is counted, and RoCE goes on."""
+    with check("exception path: what the kernel does not take is counted and dropped"):
+        ip("-n", netns("k"), "link", "set", TAP, "down")
+        before = sharing.counters()["kernel_full"]
+        with udp("b", KERNEL_PEER) as s:
+            for _ in range(100):
+                s.sendto(b"anybody?", (SHARED, 9))
+        wait_until(lambda: sharing.counters()["kernel_full"] >= before + 100)
+        out, err = end(sharing.pair.client(sharing.perf, "write", "--iters", "100", "--verify",
+                                           "--json"))
+        demand(json.loads(out)["verified"], err)
+        ip("-n", netns("k"), "link", "set", TAP, "up")
+
+
+def test_exception_path(build):
+    missing = why_no_network("af_packet")
+    if not missing and not os.path.exists("/dev/net/tun"):
+        missing = "this kernel has no TAP interfaces (/dev/net/tun)"
+    if missing:
+        skip("exception path", missing)
+        return
+    try:
+        with network("abk", ["ab", "abc"], ipv6=False):
+            sharing = Sharing(build)
+            sharing.set_up()
+            test_shared(sharing)
+            test_full(sharing)
+            with check("exception path: the interface goes with the process"):
+                sharing.server.kill()
+                sharing.server.communicate()
+                wait_until(lambda: not os.path.exists("/sys/class/net/" + TAP))
+    except NoNetwork as e:
+        skip("exception path", e)
+
+
+# ----
 
 def test_arguments(build):
     l2fwd, watch = (os.path.join(build, "apps", p) for p in ("l2fwd-uroce", "l2fwd-watch"))
@@ -226,6 +396,7 @@ def test_arguments(build):
 def tests(build, scratch):
     test_arguments(build)
     test_l2fwd(build)
+    test_exception_path(build)
 
 
 if __name__ == "__main__":

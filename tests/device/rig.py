@@ -7,6 +7,7 @@ happened; nothing here sleeps for luck: what has to be waited for is asked for, 
 
 import contextlib
 import ctypes
+import fcntl
 import glob
 import json
 import os
@@ -30,6 +31,10 @@ children = []
 
 class Failed(Exception):
     pass
+
+
+class NoNetwork(Exception):
+    """Namespaces and interfaces cannot be made here."""
 
 
 def verdict(name, wrong=None):
@@ -137,7 +142,7 @@ def wait_until(condition, seconds=20):
         try:
             if condition():
                 return
-        except (OSError, ValueError, KeyError):
+        except (OSError, ValueError, LookupError, subprocess.SubprocessError):
             pass
         demand(time.monotonic() < limit, "it did not come to that in %d seconds" % seconds)
         time.sleep(0.05)
@@ -189,29 +194,45 @@ def network(letters, links, mtu=1500, ipv6=True):
     that tell it from others between the two. Without IPv6 no kernel says anything unasked.
     """
     ends = [(link[0], link[1], link[2:]) for link in links]
+    ends = [((a, b + tag), (b, a + tag)) for a, b, tag in ends]
     try:
-        for letter in letters:
-            ip("netns", "add", netns(letter))
-            for knob in () if ipv6 else ("all", "default"):
-                subprocess.run(in_netns(netns(letter)) + [
-                    "sh", "-c", "echo 1 > /proc/sys/net/ipv6/conf/%s/disable_ipv6" % knob],
-                    check=True, capture_output=True, text=True)
-            ip("-n", netns(letter), "link", "set", "lo", "up")
-        for a, b, tag in ends:
-            ip("link", "add", iface(a, b + tag), "type", "veth", "peer", "name", iface(b, a + tag))
-            for at, to in ((a, b + tag), (b, a + tag)):
-                ip("link", "set", iface(at, to), "netns", netns(at))
-                ip("-n", netns(at), "link", "set", iface(at, to), "mtu", str(mtu), "up")
+        try:
+            make_network(letters, ends, mtu, ipv6)
+        except subprocess.CalledProcessError as e:
+            raise NoNetwork("network namespaces cannot be made here: %s" % e.stderr.strip()) from e
         # Until its kernel has looked at a link, it sends nothing over it.
-        for a, b, tag in ends:
-            for at, to in ((a, b + tag), (b, a + tag)):
-                wait_until(lambda: state_of(at, iface(at, to)) == "UP")
+        for at, to in (end for pair in ends for end in pair):
+            wait_until(lambda: state_of(at, iface(at, to)) == "UP")
         yield
     finally:
-        for a, b, tag in ends:
-            subprocess.run(["ip", "link", "del", iface(a, b + tag)], capture_output=True)
+        for pair in ends:
+            subprocess.run(["ip", "link", "del", iface(*pair[0])], capture_output=True)
         for letter in letters:
             subprocess.run(["ip", "netns", "del", netns(letter)], capture_output=True)
+
+
+def make_network(letters, ends, mtu, ipv6):
+    for letter in letters:
+        ip("netns", "add", netns(letter))
+        for knob in () if ipv6 else ("all", "default"):
+            subprocess.run(in_netns(netns(letter)) + [
+                "sh", "-c", "echo 1 > /proc/sys/net/ipv6/conf/%s/disable_ipv6" % knob],
+                check=True, capture_output=True, text=True)
+        ip("-n", netns(letter), "link", "set", "lo", "up")
+    for pair in ends:
+        ip("link", "add", iface(*pair[0]), "type", "veth", "peer", "name", iface(*pair[1]))
+        for at, to in pair:
+            ip("link", "set", iface(at, to), "netns", netns(at))
+            ip("-n", netns(at), "link", "set", iface(at, to), "mtu", str(mtu), "up")
+
+
+def make_checksums(letter, interface):
+    """An interface whose kernel makes the checksums itself, instead of leaving them to hardware
+    that a veth has not: who reads its frames raw would see them wrong."""
+    value = ctypes.create_string_buffer(struct.pack("II", 0x17, 0))  # ETHTOOL_STXCSUM
+    with inside(netns(letter)), socket.socket() as s:
+        request = struct.pack("16sP16x", interface.encode(), ctypes.addressof(value))
+        fcntl.ioctl(s, 0x8946, request)  # SIOCETHTOOL
 
 
 @contextlib.contextmanager

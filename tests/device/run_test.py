@@ -29,9 +29,9 @@ import subprocess
 import sys
 import time
 
-from rig import (KERNEL_ADDR, PATIENCE, PID, Pair, ask_telemetry, check, demand, end, has_driver,
-                 iface, in_netns, ip, kernel_pings, namespaces, netns, rows_of, run, skip, start,
-                 wait_until, why_no_network)
+from rig import (KERNEL_ADDR, PATIENCE, PID, NoNetwork, Pair, ask_telemetry, check, demand, end,
+                 has_driver, iface, in_netns, ip, kernel_pings, namespaces, netns, rows_of, run,
+                 skip, start, wait_until, why_no_network)
 
 OPS = ["write", "read", "send", "atomic"]
 # A retry limit's time with what connections use: 8 attempts of 67 ms each; and room for a slow
@@ -172,6 +172,8 @@ def test_arguments(perf, ping):
         [perf, "write", "--frobnicate"], [perf, "write", "--iters", "2", "--duration", "2"],
         [perf, "write", "--lat", "--qps", "2"], [perf, "atomic", "--atomic-op", "mul"],
         [perf, "write", "--client", "127.0.0.1"], [perf, "--server"],
+        [perf, "write", "--exception-path", "uroce0"],
+        [perf, "--no-huge", "--", "--server", "--exception-path", "a/b"],
         [perf, "--no-huge", "--", "--server", "--size", "4"], [perf, "write", "--addr", "1.2.3"],
         [perf, "write", "--perftest"], [perf, "--no-huge", "--", "all", "--perftest", "--server"],
         [perf, "--no-huge", "--", "write", "--perftest", "--server", "--verify"],
@@ -542,8 +544,8 @@ def test_af_packet(perf):
             test_sizes(packet_pair("af_packet, jumbo frames",
                                    ",framesz=16384,blocksz=65536,framecnt=256"),
                        perf, (4095, 4096, 4097, 1 << 20), some)
-    except subprocess.CalledProcessError as e:
-        skip(names, "network namespaces cannot be made here: %s" % e.stderr.strip())
+    except NoNetwork as e:
+        skip(names, e)
 
 
 # ----
