@@ -22,7 +22,26 @@ uint32_t uroce_local_find_group(const struct uroce_local *local, struct uroce_gi
 	return i;
 }
 
-static bool is_own_addr(const struct uroce_local *local, struct uroce_gid addr)
+/* An address is one of a VLAN: the same in another is another's. */
+static bool is_own_addr(const struct uroce_local *local, struct uroce_gid addr, uint16_t vlan)
+{
+	for (uint32_t i = 0; i < local->num_addrs; i++)
+		if (uroce_gid_equal(local->addrs[i], addr) && local->vlans[i] == vlan)
+			return true;
+	return false;
+}
+
+/* Whether an address of ours is in this VLAN; who has none takes groups from any. */
+static bool is_own_vlan(const struct uroce_local *local, uint16_t vlan)
+{
+	for (uint32_t i = 0; i < local->num_addrs; i++)
+		if (local->vlans[i] == vlan)
+			return true;
+	return local->num_addrs == 0;
+}
+
+/* Whether it would be for us in some other VLAN. */
+static bool is_own_elsewhere(const struct uroce_local *local, struct uroce_gid addr)
 {
 	for (uint32_t i = 0; i < local->num_addrs; i++)
 		if (uroce_gid_equal(local->addrs[i], addr))
@@ -30,18 +49,22 @@ static bool is_own_addr(const struct uroce_local *local, struct uroce_gid addr)
 	return false;
 }
 
-/* Whether the datagram is for an address or a group of ours; notes the group. */
-static bool is_for_us(const struct uroce_local *local, struct uroce_pkt *pkt)
+/* Whether the datagram is for an address or a group of ours, by its VLAN; notes the group. */
+static enum uroce_drop check_destination(const struct uroce_local *local, struct uroce_pkt *pkt)
 {
 	uint32_t group;
 
-	if (is_own_addr(local, pkt->dst))
-		return true;
+	if (is_own_addr(local, pkt->dst, pkt->vlan))
+		return UROCE_ACCEPTED;
+	if (is_own_elsewhere(local, pkt->dst))
+		return UROCE_DROP_VLAN_OTHER;
 	group = uroce_local_find_group(local, pkt->dst);
 	if (group == local->num_groups)
-		return false;
+		return UROCE_DROP_DGID_NOT_OURS;
+	if (!is_own_vlan(local, pkt->vlan))
+		return UROCE_DROP_VLAN_OTHER;
 	pkt->group = &local->groups[group];
-	return true;
+	return UROCE_ACCEPTED;
 }
 
 static bool mac_is_multicast(const uint8_t *mac)
@@ -76,7 +99,34 @@ static bool is_echo(const struct uroce_local *local, const struct uroce_pkt *pkt
 {
 	return pkt->group && !(pkt->flags & UROCE_PKT_INNER) &&
 		memcmp(pkt->data + UROCE_ETH_SMAC, local->mac, sizeof(local->mac)) == 0 &&
-		is_own_addr(local, pkt->src);
+		is_own_addr(local, pkt->src, pkt->vlan);
+}
+
+/* Ethernet and its tag, which the port may have taken off; the type of what follows. */
+static uint32_t read_ethernet(struct uroce_pkt *pkt)
+{
+	uint32_t type = uroce_load_be16(pkt->data + UROCE_ETH_TYPE);
+
+	pkt->ip = pkt->data + UROCE_ETH_BYTES;
+	if (pkt->flags & (UROCE_PKT_TAG_STRIPPED | UROCE_PKT_TAGS_STRIPPED)) {
+		if (pkt->flags & UROCE_PKT_TAGS_STRIPPED)
+			type = UROCE_ETHERTYPE_SERVICE_VLAN;
+	} else if (type == UROCE_ETHERTYPE_VLAN &&
+		pkt->bytes >= UROCE_ETH_BYTES + UROCE_VLAN_BYTES) {
+		pkt->tci = uroce_load_be16(pkt->ip);
+		pkt->ip += UROCE_VLAN_BYTES;
+		type = uroce_load_be16(pkt->ip - 2);
+	} else {
+		pkt->tci = 0;
+	}
+	pkt->vlan = pkt->tci & UROCE_TCI_VLAN_MASK;
+	return type;
+}
+
+/* What there is from the IP header on. */
+static uint32_t bytes_from_ip(const struct uroce_pkt *pkt)
+{
+	return pkt->bytes - (uint32_t)(pkt->ip - pkt->data);
 }
 
 /* IPv4, as far as it takes to know whose frame this is. */
@@ -84,7 +134,7 @@ static enum uroce_drop parse_ipv4(struct uroce_pkt *pkt)
 {
 	const uint8_t *ip = pkt->ip;
 
-	if (pkt->bytes < UROCE_ETH_BYTES + UROCE_IPV4_BYTES)
+	if (bytes_from_ip(pkt) < UROCE_IPV4_BYTES)
 		return UROCE_DROP_FRAME_TOO_SHORT;
 	if (ip[UROCE_IPV4_VERSION_IHL] >> 4 != 4)
 		return UROCE_DROP_IP_HEADER;
@@ -105,7 +155,7 @@ static enum uroce_drop parse_ipv6(struct uroce_pkt *pkt)
 {
 	const uint8_t *ip = pkt->ip;
 
-	if (pkt->bytes < UROCE_ETH_BYTES + UROCE_IPV6_BYTES)
+	if (bytes_from_ip(pkt) < UROCE_IPV6_BYTES)
 		return UROCE_DROP_FRAME_TOO_SHORT;
 	if (ip[UROCE_IPV6_VERSION] >> 4 != 6)
 		return UROCE_DROP_IP_HEADER;
@@ -126,13 +176,17 @@ static enum uroce_drop parse_ip(const struct uroce_local *local, struct uroce_pk
 		return UROCE_DROP_FRAME_TOO_SHORT;
 	if (!mac_is_ours(local, pkt->data + UROCE_ETH_DMAC))
 		return UROCE_DROP_NOT_OUR_MAC;
-	pkt->ip = pkt->data + UROCE_ETH_BYTES;
 	pkt->group = NULL;
-	switch (uroce_load_be16(pkt->data + UROCE_ETH_TYPE)) {
+	switch (read_ethernet(pkt)) {
 	case UROCE_ETHERTYPE_IPV4:
 		return parse_ipv4(pkt);
 	case UROCE_ETHERTYPE_IPV6:
 		return parse_ipv6(pkt);
+	case UROCE_ETHERTYPE_VLAN:
+	case UROCE_ETHERTYPE_SERVICE_VLAN:
+		if (pkt->bytes < UROCE_ETH_BYTES + UROCE_VLAN_BYTES)
+			return UROCE_DROP_FRAME_TOO_SHORT;
+		return UROCE_DROP_TAGGED_TWICE;
 	default:
 		return UROCE_DROP_NOT_IP;
 	}
@@ -177,16 +231,17 @@ static enum uroce_drop parse_udp(
 	const struct uroce_local *local, struct uroce_pkt *pkt, uint32_t *udp_bytes)
 {
 	const uint8_t *udp = pkt->ip + pkt->ip_header_bytes;
-	uint32_t room = pkt->bytes - UROCE_ETH_BYTES;
-	enum uroce_drop drop = UROCE_ACCEPTED;
+	uint32_t room = bytes_from_ip(pkt);
+	enum uroce_drop drop;
 	uint32_t total;
 
 	if (room < pkt->ip_header_bytes + (uint32_t)UROCE_UDP_BYTES)
 		return UROCE_DROP_FRAME_TOO_SHORT;
 	if (uroce_load_be16(udp + UROCE_UDP_DPORT) != UROCE_UDP_PORT)
 		return UROCE_DROP_NOT_ROCE_PORT;
-	if (!is_for_us(local, pkt))
-		return UROCE_DROP_DGID_NOT_OURS;
+	drop = check_destination(local, pkt);
+	if (drop != UROCE_ACCEPTED)
+		return drop;
 	if (!mac_fits_address(local, pkt))
 		return UROCE_DROP_NOT_OUR_MAC;
 	if (is_echo(local, pkt))

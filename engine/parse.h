@@ -19,13 +19,16 @@
 enum uroce_pkt_flag {
 	UROCE_PKT_IPV4_CHECKSUM_OK = 1, /* the port has verified the IPv4 header checksum */
 	UROCE_PKT_INNER = 2,		/* did not come from the wire now: looped or handed over */
+	UROCE_PKT_TAG_STRIPPED = 4,	/* the port has taken the VLAN tag off: it is in tci */
+	UROCE_PKT_TAGS_STRIPPED = 8,	/* the port has taken two tags off */
 };
 
-/* A frame coming in. The caller sets data, bytes and flags; parsing sets the rest. */
+/* A frame coming in. The caller sets data, bytes, flags and what they name; parsing the rest. */
 struct uroce_pkt {
 	const uint8_t *data; /* Ethernet header; contiguous */
 	uint32_t bytes;	     /* of the frame; padding and FCS behind the datagram are allowed */
 	uint16_t flags;
+	uint16_t tci; /* of the VLAN tag; 0: none */
 	/* After uroce_core_rx: this frame belongs to the core `owner`; give it to that one. */
 	bool handed_over;
 	uint8_t owner;
@@ -42,6 +45,7 @@ struct uroce_pkt {
 	struct uroce_gid src, dst;
 	const struct uroce_local_group *group; /* of a multicast frame, else NULL */
 	uint16_t pkey;
+	uint16_t vlan; /* 0: none; a tag with a priority alone is none */
 	uint8_t ip_header_bytes;
 	uint8_t pad_bytes;
 	bool solicited;
@@ -50,7 +54,7 @@ struct uroce_pkt {
 };
 
 enum {
-	UROCE_LOCAL_ADDRS_MAX = 8,
+	UROCE_LOCAL_ADDRS_MAX = 16,
 	UROCE_LOCAL_GROUPS_MAX = 32,
 };
 
@@ -66,6 +70,7 @@ struct uroce_local {
 	bool promiscuous; /* take frames to any MAC: replays, and ports that share an address */
 	bool ignore_ipv4_checksum;
 	struct uroce_gid addrs[UROCE_LOCAL_ADDRS_MAX];
+	uint16_t vlans[UROCE_LOCAL_ADDRS_MAX]; /* of each address; 0: its frames have no tag */
 	uint32_t num_addrs;
 	struct uroce_local_group groups[UROCE_LOCAL_GROUPS_MAX];
 	uint32_t num_groups;
