@@ -14,6 +14,7 @@
 #include "gid.h"
 #include "opcode.h"
 #include "status.h"
+#include "wire.h"
 
 /* What the caller already knows of a frame; or'ed into uroce_pkt.flags. */
 enum uroce_pkt_flag {
@@ -28,7 +29,7 @@ struct uroce_pkt {
 	const uint8_t *data; /* Ethernet header; contiguous */
 	uint32_t bytes;	     /* of the frame; padding and FCS behind the datagram are allowed */
 	uint16_t flags;
-	uint16_t tci; /* of the VLAN tag; 0: none */
+	uint16_t tci; /* of the VLAN tag; 0: there is none */
 	/* After uroce_core_rx: this frame belongs to the core `owner`; give it to that one. */
 	bool handed_over;
 	uint8_t owner;
@@ -45,7 +46,6 @@ struct uroce_pkt {
 	struct uroce_gid src, dst;
 	const struct uroce_local_group *group; /* of a multicast frame, else NULL */
 	uint16_t pkey;
-	uint16_t vlan; /* 0: none; a tag with a priority alone is none */
 	uint8_t ip_header_bytes;
 	uint8_t pad_bytes;
 	bool solicited;
@@ -69,8 +69,8 @@ struct uroce_local {
 	uint8_t mac[6];
 	bool promiscuous; /* take frames to any MAC: replays, and ports that share an address */
 	bool ignore_ipv4_checksum;
-	struct uroce_gid addrs[UROCE_LOCAL_ADDRS_MAX];
 	uint16_t vlans[UROCE_LOCAL_ADDRS_MAX]; /* of each address; 0: its frames have no tag */
+	struct uroce_gid addrs[UROCE_LOCAL_ADDRS_MAX];
 	uint32_t num_addrs;
 	struct uroce_local_group groups[UROCE_LOCAL_GROUPS_MAX];
 	uint32_t num_groups;
@@ -84,6 +84,12 @@ uint32_t uroce_local_find_group(const struct uroce_local *local, struct uroce_gi
  * (a reason that hands it back) or is malformed. Does not look at the ICRC.
  */
 enum uroce_drop uroce_parse(const struct uroce_local *local, struct uroce_pkt *pkt);
+
+/* The VLAN that it came by; 0: none, as a tag with a priority alone is none. */
+static inline uint16_t uroce_pkt_vlan(const struct uroce_pkt *pkt)
+{
+	return pkt->tci & UROCE_TCI_VLAN_MASK;
+}
 
 /* Where an extension header of pkt starts; the opcode row says which there are. */
 const uint8_t *uroce_pkt_reth(const struct uroce_pkt *pkt);
