@@ -263,8 +263,8 @@ static bool lies_there(const struct replay *r, const struct uroce_world *world,
 	if (f->text.payload_bytes > 0 && (!at || memcmp(at, payload, f->text.payload_bytes) != 0))
 		return false;
 	return f->service != SERVICE_UD ||
-		memcmp(r->buffer + UROCE_GRH_BYTES - ip_bytes, f->data + UROCE_ETH_BYTES,
-			ip_bytes) == 0;
+		memcmp(r->buffer + UROCE_GRH_BYTES - ip_bytes, uroce_frame_ip(f->data), ip_bytes) ==
+		0;
 }
 
 /* Gives one packet, and looks at what became of it. */
@@ -310,6 +310,15 @@ static int feed_unreliable(struct replay *r, struct uroce_world *world)
 	return err;
 }
 
+/* The VLAN tag of one side's frames; of the other's, if it sent none. */
+static uint16_t recorded_tci(const struct uroce_exchange *e, bool requester)
+{
+	for (uint32_t i = 0; i < e->num_frames; i++)
+		if (e->frames[i]->request == requester)
+			return uroce_frame_tci(e->frames[i]->data);
+	return uroce_frame_tci(e->frames[0]->data);
+}
+
 static void replay_responder(struct replay *r, int *err)
 {
 	const struct uroce_exchange *e = r->e;
@@ -321,6 +330,7 @@ static void replay_responder(struct replay *r, int *err)
 		.peer_qpn = e->requester_qpn,
 		.rq_psn = e->psn_first,
 		.sq_psn = 0,
+		.tci = recorded_tci(e, false),
 		.mtu_bytes = e->mtu_bytes,
 		.min_rnr_timer = recorded_rnr_code(e)};
 	struct uroce_ending ending;
@@ -648,6 +658,7 @@ static void replay_requester(struct replay *r, int *err)
 		.peer_qpn = e->responder_qpn,
 		.rq_psn = 0,
 		.sq_psn = e->psn_first,
+		.tci = recorded_tci(e, true),
 		.mtu_bytes = e->mtu_bytes,
 		.timeout = infer_timeout(e),
 		.retry_cnt = infer_retries(e)};
