@@ -273,6 +273,56 @@ static void a_connection_without_a_vlan_has_no_tag(void)
 	close_both();
 }
 
+/* DSCP and ECN, hop limit, flow label: of a connection, by both IP versions; the ACKs' too. */
+static void what_the_path_says_is_on_the_frames(void)
+{
+	for (int v6 = 0; v6 < 2; v6++) {
+		const uint8_t *frame;
+		struct uroce_qp_modify_attr attr;
+		struct uroce_wc wc;
+		uint32_t bytes;
+
+		open_both(UROCE_QP_RC, v6 ? "2001:db8::1/64" : "192.0.2.1/24",
+			v6 ? "2001:db8::2/64" : "192.0.2.2/24");
+		connect_both(-1, 0, -1, 0);
+		for (int side = 0; side < 2; side++) {
+			struct uroce_qp *qp = sides[side].qp;
+
+			CU_ASSERT_EQUAL(uroce_qp_query(qp, &attr), 0);
+			attr.state = attr.cur_state = UROCE_QP_SQD;
+			CU_ASSERT_EQUAL(uroce_qp_modify(qp, &attr, UROCE_QP_ATTR_STATE), 0);
+			attr.traffic_class = side ? 0x03 : 0x6a;
+			attr.hop_limit = side ? 1 : 200;
+			attr.flow_label = side ? 0 : 0xabcde;
+			CU_ASSERT_EQUAL(uroce_qp_modify(qp, &attr, UROCE_QP_ATTR_AV), 0);
+			attr.state = UROCE_QP_RTS;
+			CU_ASSERT_EQUAL(uroce_qp_modify(qp, &attr, UROCE_QP_ATTR_STATE), 0);
+		}
+		post_write(0, 64);
+		for (int side = 0; side < 2; side++) {
+			uint16_t port;
+
+			uroce_worker_poll(worker(side));
+			frame = memlink_next(&links[1 - side], &bytes);
+			CU_ASSERT_PTR_NOT_NULL_FATAL(frame);
+			port = uroce_load_be16(frame + (v6 ? 54 : 34));
+			CU_ASSERT_TRUE(side ? port >= 0xc000 : port == 0xfcf4);
+			CU_ASSERT_EQUAL(frame[v6 ? 14 + 7 : 14 + 8], side ? 1 : 200);
+			if (v6) {
+				CU_ASSERT_EQUAL(uroce_load_be32(frame + 14),
+					side ? 0x60300000 : 0x66aabcde);
+			} else {
+				CU_ASSERT_EQUAL(frame[14 + 1], side ? 0x03 : 0x6a);
+				CU_ASSERT_EQUAL(
+					uroce_ip_fold(uroce_ip_sum(frame + 14, 20, 0)), 0xffff);
+			}
+			CU_ASSERT_EQUAL(uroce_load_be16(frame + (v6 ? 60 : 40)), 0);
+		}
+		CU_ASSERT_TRUE(completes(0, &wc));
+		close_both();
+	}
+}
+
 static uint64_t drops(int side, enum uroce_drop drop)
 {
 	struct uroce_counters counters;
@@ -599,6 +649,7 @@ int main(void)
 			a_peer_is_written_to_from_an_address_of_its_reach},
 		{"a connection runs in its VLAN, with its priority", a_connection_runs_in_its_vlan},
 		{"a connection without a VLAN has no tag", a_connection_without_a_vlan_has_no_tag},
+		{"what the path says is on the frames", what_the_path_says_is_on_the_frames},
 		{"frames of another VLAN are not taken", frames_of_another_vlan_are_not_taken},
 		{"a connection is from the address that was named",
 			a_connection_is_from_the_address_that_was_named},
