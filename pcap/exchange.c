@@ -344,6 +344,14 @@ static int pair(struct uroce_exchanges *all)
 
 /* ---- what the wire lost ---- */
 
+uint16_t uroce_exchange_tci(const struct uroce_exchange *e, bool requester)
+{
+	for (uint32_t i = 0; i < e->num_frames; i++)
+		if (e->frames[i]->request == requester)
+			return uroce_frame_tci(e->frames[i]->data);
+	return uroce_frame_tci(e->frames[0]->data);
+}
+
 const struct uroce_exchange_frame *uroce_exchange_find_request(
 	const struct uroce_exchange *e, uint32_t from, uint32_t psn)
 {

@@ -310,15 +310,6 @@ static int feed_unreliable(struct replay *r, struct uroce_world *world)
 	return err;
 }
 
-/* The VLAN tag of one side's frames; of the other's, if it sent none. */
-static uint16_t recorded_tci(const struct uroce_exchange *e, bool requester)
-{
-	for (uint32_t i = 0; i < e->num_frames; i++)
-		if (e->frames[i]->request == requester)
-			return uroce_frame_tci(e->frames[i]->data);
-	return uroce_frame_tci(e->frames[0]->data);
-}
-
 static void replay_responder(struct replay *r, int *err)
 {
 	const struct uroce_exchange *e = r->e;
@@ -330,7 +321,7 @@ static void replay_responder(struct replay *r, int *err)
 		.peer_qpn = e->requester_qpn,
 		.rq_psn = e->psn_first,
 		.sq_psn = 0,
-		.tci = recorded_tci(e, false),
+		.tci = uroce_exchange_tci(e, false),
 		.mtu_bytes = e->mtu_bytes,
 		.min_rnr_timer = recorded_rnr_code(e)};
 	struct uroce_ending ending;
@@ -658,7 +649,7 @@ static void replay_requester(struct replay *r, int *err)
 		.peer_qpn = e->responder_qpn,
 		.rq_psn = 0,
 		.sq_psn = e->psn_first,
-		.tci = recorded_tci(e, true),
+		.tci = uroce_exchange_tci(e, true),
 		.mtu_bytes = e->mtu_bytes,
 		.timeout = infer_timeout(e),
 		.retry_cnt = infer_retries(e)};

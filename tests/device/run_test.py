@@ -529,25 +529,6 @@ def test_memif(perf, ping):
     test_gone(pair, perf, signal.SIGSTOP, "a server that stops answering: retries end, with words",
               ("RETRY_EXC_ERR",))
     test_strangers(pair, perf)
-    test_room_for_a_tag(perf)
-
-
-def test_room_for_a_tag(perf):
-    """A tag is not part of what IP counts, but of what a slot holds: this one by no byte too many."""
-    room = 14 + 4096 + 64
-    vlan = ("192.0.2.1/24#100", "192.0.2.2/24#100")
-    for bsize, addrs, mtu in ((room, (None, None), 4096), (room, vlan, 2048),
-                              (room + 4, vlan, 4096)):
-        with check("memif: slots of %d bytes, %s, path MTU %d" %
-                   (bsize, addrs[0] or "no VLAN", mtu)):
-            pair = memif_pair(bsize, addrs)
-            server = pair.server(perf)
-            client = pair.client(perf, "write", "--imm", "--iters", "20", "--size", "20000",
-                                 "--verify", "--json")
-            out, err = end(client)
-            demand(client.returncode == 0, err.strip())
-            demand([row["mtu_bytes"] for row in rows_of(out)] == [mtu], out)
-            end(server)
 
 
 # ---- two processes over af_packet ----
@@ -680,65 +661,6 @@ def test_neighbours(perf):
                     child.communicate()
 
 
-def test_vlan(perf):
-    """Both ends in a VLAN, over a driver that is given the tag beside the frame by the kernel."""
-    addrs = ("192.0.2.1/24#100:3", "192.0.2.2/24#100")
-    tagged = os.path.join(os.path.dirname(os.path.abspath(__file__)), "tagged.py")
-    pair = packet_pair("af_packet, VLAN", addrs=addrs)
-    test_sizes(pair, perf, (0, 1025, 1 << 20), some)
-    test_sizes(packet_pair("af_packet, VLAN and IPv6", addrs=("2001:db8::1/64#4094",
-                                                              "2001:db8::2/64#4094")),
-               perf, (1025,), some)
-    server = pair.server(perf)
-    client = pair.client(perf, "write", "--duration", "60", "--size", "64", "--json")
-    try:
-        with check("%s: its telemetry tells the VLAN" % pair.name):
-            wait_until(lambda: is_busy(pair, 0))
-            port = ask_telemetry(pair.prefix(0), "/uroce/ports")["port_0_worker_0"]
-            demand(port["addr"] == "192.0.2.1#100", port)
-            known = ask_telemetry(pair.prefix(1), "/uroce/neighbours")["port_0"]["entries"]
-            demand(len(known) == 1 and known[0].startswith("192.0.2.1#100 ") and
-                   known[0].endswith(" static"), known)
-        for tag, answer in (("0x0064", 0x6064), ("0xe064", 0x6064), ("0x0065", None),
-                            ("0x0000", None), ("none", None)):
-            with check("%s: a neighbour with tag %s is %sanswered" %
-                       (pair.name, tag, "" if answer else "not ")):
-                out, err = end(start(in_netns(NETNS[1]) + [sys.executable, tagged, VETH[1], tag,
-                                                           "192.0.2.1"]))
-                demand(json.loads(out) == {"arp": answer, "ping": answer}, out, err)
-        test_kernel_vlan(pair)
-    finally:
-        for child in (client, server):
-            child.kill()
-            child.communicate()
-    with check("%s: another VLAN is nobody's" % pair.name):
-        other = packet_pair("af_packet, two VLANs", addrs=(addrs[0], "192.0.2.2/24#101"))
-        server = other.server(perf)
-        client = other.client(perf, "write", "--iters", "10")
-        out, err = end(client)
-        demand(client.returncode == 1 and "no frames come through" in err, err)
-        server.kill()
-        server.communicate()
-
-
-def test_kernel_vlan(pair):
-    """A kernel's own interface in the VLAN finds and pings the endpoint."""
-    name = "%s: a kernel's VLAN interface finds and pings it" % pair.name
-    link = VETH[1] + ".100"
-    try:
-        ip("-n", NETNS[1], "link", "add", "link", VETH[1], "name", link, "type", "vlan", "id", "100")
-    except subprocess.CalledProcessError as e:
-        skip(name, "this kernel has no VLAN interfaces: %s" % e.stderr.strip())
-        return
-    with check(name):
-        ip("-n", NETNS[1], "addr", "add", "192.0.2.98/24", "dev", link)
-        ip("-n", NETNS[1], "link", "set", link, "up")
-        pinger = start(in_netns(NETNS[1]) + [sys.executable, os.path.abspath(__file__), "--ping",
-                                             "192.0.2.1"])
-        end(pinger)
-        demand(pinger.returncode == 0, "nobody answered")
-
-
 def test_slots(perf):
     """p4-dpdk-target#62: the driver says 9000, its slots of 2048 bytes would cut what is longer."""
     with check("af_packet: slots of 2048 bytes lower the path MTU"):
@@ -789,7 +711,6 @@ def test_af_packet(perf):
             test_ipv6(perf)
             test_quiet(perf)
             test_neighbours(perf)
-            test_vlan(perf)
         with namespaces(9000):
             test_slots(perf)
             test_sizes(packet_pair("af_packet, jumbo frames",
