@@ -326,10 +326,11 @@ uint32_t uroce_cm_num_ids(const struct uroce_cm *cm)
 
 bool uroce_cm_info(const struct uroce_cm *cm, uint32_t place, struct uroce_cm_info *info)
 {
-	const struct uroce_cm_id *id = &cm->ids[place];
+	const struct uroce_cm_id *id;
 
-	if (place >= cm->conf.max_ids || !id->number)
+	if (place >= cm->conf.max_ids || !cm->ids[place].number)
 		return false;
+	id = &cm->ids[place];
 	*info = (struct uroce_cm_info){
 		.id = id->number,
 		.remote_id = id->remote_id,
