@@ -35,8 +35,8 @@ static void it_asks(void)
 	CU_ASSERT_EQUAL(d.mad.local_id, id);
 	CU_ASSERT_EQUAL(req->service_id, connect.service_id);
 	CU_ASSERT_EQUAL(req->end.ca_guid, 0x0200000000000001);
-	CU_ASSERT_EQUAL(req->end.qpn, DRILL_QPN);
-	CU_ASSERT_EQUAL(req->end.psn, DRILL_PSN);
+	CU_ASSERT_EQUAL(req->end.qpn, CM_QPN);
+	CU_ASSERT_EQUAL(req->end.psn, CM_PSN);
 	CU_ASSERT_EQUAL(req->end.responder_resources, 4);
 	CU_ASSERT_EQUAL(req->end.initiator_depth, 2);
 	CU_ASSERT_EQUAL(req->end.rnr_retry, 5);
@@ -179,7 +179,7 @@ static void places_run_out(void)
 	drill_init(&d, &conf);
 	connect = drill_connect_conf(&d);
 	for (uint32_t i = 0; i < 3; i++) {
-		connect.qpn = DRILL_QPN + i;
+		connect.qpn = CM_QPN + i;
 		CU_ASSERT_EQUAL(uroce_cm_connect(d.cm, &connect, &id[i]), i < 2 ? 0 : -ENOSPC);
 	}
 	/* Of a request that nobody saw nothing need be said. */
@@ -210,12 +210,12 @@ static void it_is_accepted(void)
 	CU_ASSERT_EQUAL(d.event.id, id);
 	CU_ASSERT_EQUAL(d.event.user, 0xdef);
 	CU_ASSERT_EQUAL(d.event.listener, 0);
-	CU_ASSERT_EQUAL(d.event.local_qpn, DRILL_QPN);
+	CU_ASSERT_EQUAL(d.event.local_qpn, CM_QPN);
 	CU_ASSERT_EQUAL(d.event.local_port, 50000);
-	CU_ASSERT_EQUAL(d.event.remote_port, DRILL_PORT);
+	CU_ASSERT_EQUAL(d.event.remote_port, CM_PORT);
 	CU_ASSERT_EQUAL(params->qp_type, UROCE_QP_RC);
-	CU_ASSERT_EQUAL(params->remote_qpn, DRILL_PEER_QPN);
-	CU_ASSERT_EQUAL(params->remote_psn, DRILL_PEER_PSN);
+	CU_ASSERT_EQUAL(params->remote_qpn, CM_PEER_QPN);
+	CU_ASSERT_EQUAL(params->remote_psn, CM_PEER_PSN);
 	CU_ASSERT_EQUAL(params->remote_qkey, 0x77);
 	CU_ASSERT_EQUAL(params->path_mtu_bytes, 1024);
 	/* The lesser of what we said and the peer. */
@@ -232,7 +232,7 @@ static void it_is_accepted(void)
 	CU_ASSERT_EQUAL(uroce_cm_established(d.cm, id), 0);
 	drill_sends(&d, UROCE_MAD_RTU);
 	CU_ASSERT_EQUAL(d.mad.local_id, id);
-	CU_ASSERT_EQUAL(d.mad.remote_id, DRILL_PEER_ID);
+	CU_ASSERT_EQUAL(d.mad.remote_id, CM_PEER_ID);
 	CU_ASSERT_EQUAL(drill_state(&d, id), UROCE_CM_STATE_ESTABLISHED);
 	CU_ASSERT_EQUAL(drill_counters(&d)->established, 1);
 	drill_fini(&d);
@@ -279,7 +279,7 @@ static void late_replies(void)
 	CU_ASSERT_EQUAL(drill_rx(&d, &mad), UROCE_CM_DROP_REFUSED);
 	drill_sends_rej(&d, UROCE_MAD_TO_REP, UROCE_CM_REJECT_INVALID_COMM_ID);
 	CU_ASSERT_EQUAL(d.mad.local_id, id);
-	CU_ASSERT_EQUAL(d.mad.remote_id, DRILL_PEER_ID);
+	CU_ASSERT_EQUAL(d.mad.remote_id, CM_PEER_ID);
 	drill_waits(&d);
 	drill_hears(&d, UROCE_CM_TIMEWAIT_EXIT);
 	CU_ASSERT_EQUAL(drill_state(&d, id), UROCE_CM_STATE_CLOSED);
@@ -314,17 +314,17 @@ static void a_reply_of_a_known_queue_pair(void)
 	drill_init(&d, NULL);
 	old = drill_active(&d);
 	connect = drill_connect_conf(&d);
-	connect.qpn = DRILL_QPN + 1;
+	connect.qpn = CM_QPN + 1;
 	CU_ASSERT_EQUAL(uroce_cm_connect(d.cm, &connect, &id), 0);
 	drill_sends(&d, UROCE_MAD_REQ);
 	rep = drill_rep(id);
-	rep.local_id = DRILL_PEER_ID + 1;
+	rep.local_id = CM_PEER_ID + 1;
 	CU_ASSERT_EQUAL(drill_rx(&d, &rep), UROCE_CM_DROP_REFUSED);
 	drill_sends(&d, UROCE_MAD_DREQ);
 	CU_ASSERT_EQUAL(d.mad.local_id, old);
 	drill_sends_rej(&d, UROCE_MAD_TO_REP, UROCE_CM_REJECT_STALE);
 	CU_ASSERT_EQUAL(d.mad.local_id, id);
-	CU_ASSERT_EQUAL(d.mad.remote_id, DRILL_PEER_ID + 1);
+	CU_ASSERT_EQUAL(d.mad.remote_id, CM_PEER_ID + 1);
 	drill_hears(&d, UROCE_CM_REJECTED);
 	CU_ASSERT_EQUAL(d.event.id, id);
 	CU_ASSERT_EQUAL(d.event.reason, UROCE_CM_REJECT_STALE);
@@ -346,7 +346,7 @@ static void it_asks_again(void)
 	id = drill_req_sent(&d);
 	tid = d.mad.tid;
 	for (uint32_t i = 0; i < 8; i++) {
-		drill_passes(&d, after_ms[i] * DRILL_MS - 1);
+		drill_passes(&d, after_ms[i] * CM_MS - 1);
 		drill_sends_nothing(&d);
 		drill_passes(&d, 1);
 		drill_sends(&d, UROCE_MAD_REQ);
@@ -387,7 +387,7 @@ static void a_reply_after_giving_up(void)
 	rep = drill_rep(id);
 	CU_ASSERT_EQUAL(drill_rx(&d, &rep), UROCE_CM_DROP_DUPLICATE);
 	drill_sends_rej(&d, UROCE_MAD_TO_OTHER, UROCE_CM_REJECT_TIMEOUT);
-	CU_ASSERT_EQUAL(d.mad.remote_id, DRILL_PEER_ID);
+	CU_ASSERT_EQUAL(d.mad.remote_id, CM_PEER_ID);
 	drill_waits(&d);
 	CU_ASSERT_EQUAL(uroce_cm_num_ids(d.cm), 0);
 	drill_fini(&d);
@@ -407,12 +407,12 @@ static void the_peer_asks_for_time(void)
 	CU_ASSERT_EQUAL(drill_rx(&d, &mra), UROCE_CM_DROP_STATE);
 	mra.mra.answered = UROCE_MAD_TO_REQ;
 	CU_ASSERT_EQUAL(drill_rx(&d, &mra), UROCE_CM_ACCEPTED);
-	CU_ASSERT_EQUAL(uroce_cm_next_deadline(d.cm), d.now_ns + (4096ull << 18) + 40 * DRILL_MS);
+	CU_ASSERT_EQUAL(uroce_cm_next_deadline(d.cm), d.now_ns + (4096ull << 18) + 40 * CM_MS);
 	/* Once for each time that it was asked. */
-	drill_passes(&d, DRILL_MS);
+	drill_passes(&d, CM_MS);
 	CU_ASSERT_EQUAL(drill_rx(&d, &mra), UROCE_CM_DROP_DUPLICATE);
-	CU_ASSERT_EQUAL(uroce_cm_next_deadline(d.cm),
-		d.now_ns - DRILL_MS + (4096ull << 18) + 40 * DRILL_MS);
+	CU_ASSERT_EQUAL(
+		uroce_cm_next_deadline(d.cm), d.now_ns - CM_MS + (4096ull << 18) + 40 * CM_MS);
 	drill_waits(&d);
 	/* Before it is asked again it has nothing to put off. */
 	CU_ASSERT_EQUAL(drill_rx(&d, &mra), UROCE_CM_DROP_STATE);
@@ -423,7 +423,7 @@ static void the_peer_asks_for_time(void)
 	drill_sends(&d, UROCE_MAD_REQ);
 	mra.mra.service_timeout = 31;
 	CU_ASSERT_EQUAL(drill_rx(&d, &mra), UROCE_CM_ACCEPTED);
-	CU_ASSERT(uroce_cm_next_deadline(d.cm) < d.now_ns + 70 * DRILL_S);
+	CU_ASSERT(uroce_cm_next_deadline(d.cm) < d.now_ns + 70 * CM_S);
 	drill_fini(&d);
 }
 

@@ -20,7 +20,7 @@ void drill_init(struct cm_drill *d, const struct uroce_cm_conf *conf)
 		full = *conf;
 	full.seed = 42;
 	full.ca_guid = 0x0200000000000001;
-	*d = (struct cm_drill){.now_ns = DRILL_S,
+	*d = (struct cm_drill){.now_ns = CM_S,
 		.max_ids = full.max_ids,
 		.us = uroce_gid_of_ipv4(0xc0000201),
 		.peer = uroce_gid_of_ipv4(0xc0000202)};
@@ -40,7 +40,7 @@ void drill_fini(struct cm_drill *d)
 void drill_listen(struct cm_drill *d)
 {
 	const struct uroce_cm_listen listen = {
-		.service_id = uroce_cm_service_id(UROCE_CM_PS_TCP, DRILL_PORT), .user = 0xabc};
+		.service_id = uroce_cm_service_id(UROCE_CM_PS_TCP, CM_PORT), .user = 0xabc};
 
 	MUST(uroce_cm_listen(d->cm, &listen, &d->listener) == 0);
 }
@@ -54,17 +54,17 @@ struct uroce_mad drill_req(const struct cm_drill *d)
 {
 	return (struct uroce_mad){
 		.attr = UROCE_MAD_REQ,
-		.tid = DRILL_TID,
-		.local_id = DRILL_PEER_ID,
+		.tid = CM_TID,
+		.local_id = CM_PEER_ID,
 		.req =
 			{
 				.end = {.ca_guid = 0x0200000000000002,
-					.qpn = DRILL_PEER_QPN,
-					.psn = DRILL_PEER_PSN,
+					.qpn = CM_PEER_QPN,
+					.psn = CM_PEER_PSN,
 					.responder_resources = 8,
 					.initiator_depth = 4,
 					.rnr_retry = 6},
-				.service_id = uroce_cm_service_id(UROCE_CM_PS_TCP, DRILL_PORT),
+				.service_id = uroce_cm_service_id(UROCE_CM_PS_TCP, CM_PORT),
 				.local_gid = d->peer,
 				.remote_gid = d->us,
 				.flow_label = 0x12345,
@@ -88,11 +88,11 @@ struct uroce_mad drill_rep(uint32_t remote_id)
 {
 	return (struct uroce_mad){
 		.attr = UROCE_MAD_REP,
-		.tid = DRILL_TID,
-		.local_id = DRILL_PEER_ID,
+		.tid = CM_TID,
+		.local_id = CM_PEER_ID,
 		.remote_id = remote_id,
-		.rep = {.end = {.qpn = DRILL_PEER_QPN,
-				.psn = DRILL_PEER_PSN,
+		.rep = {.end = {.qpn = CM_PEER_QPN,
+				.psn = CM_PEER_PSN,
 				.responder_resources = 3,
 				.initiator_depth = 2,
 				.rnr_retry = 4},
@@ -104,8 +104,8 @@ struct uroce_mad drill_rej(uint32_t remote_id, enum uroce_mad_answered answered,
 {
 	return (struct uroce_mad){
 		.attr = UROCE_MAD_REJ,
-		.tid = DRILL_TID,
-		.local_id = answered == UROCE_MAD_TO_REQ ? 0 : DRILL_PEER_ID,
+		.tid = CM_TID,
+		.local_id = answered == UROCE_MAD_TO_REQ ? 0 : CM_PEER_ID,
 		.remote_id = remote_id,
 		.rej = {.answered = answered, .reason = reason},
 	};
@@ -114,14 +114,14 @@ struct uroce_mad drill_rej(uint32_t remote_id, enum uroce_mad_answered answered,
 struct uroce_mad drill_short(enum uroce_mad_attr attr, uint32_t remote_id)
 {
 	return (struct uroce_mad){
-		.attr = attr, .tid = DRILL_TID, .local_id = DRILL_PEER_ID, .remote_id = remote_id};
+		.attr = attr, .tid = CM_TID, .local_id = CM_PEER_ID, .remote_id = remote_id};
 }
 
 struct uroce_mad drill_dreq(uint32_t remote_id)
 {
 	struct uroce_mad dreq = drill_short(UROCE_MAD_DREQ, remote_id);
 
-	dreq.dreq_qpn = DRILL_QPN;
+	dreq.dreq_qpn = CM_QPN;
 	return dreq;
 }
 
@@ -204,11 +204,11 @@ struct uroce_cm_connect drill_connect_conf(const struct cm_drill *d)
 {
 	return (struct uroce_cm_connect){
 		.route = {.src = d->us, .dst = d->peer},
-		.service_id = uroce_cm_service_id(UROCE_CM_PS_TCP, DRILL_PORT),
+		.service_id = uroce_cm_service_id(UROCE_CM_PS_TCP, CM_PORT),
 		.local_port = 50000,
 		.user = 0xdef,
-		.qpn = DRILL_QPN,
-		.psn = DRILL_PSN,
+		.qpn = CM_QPN,
+		.psn = CM_PSN,
 		.qp_type = UROCE_QP_RC,
 		.path_mtu_bytes = 1024,
 		.responder_resources = 4,
@@ -222,8 +222,8 @@ struct uroce_cm_connect drill_connect_conf(const struct cm_drill *d)
 struct uroce_cm_accept drill_accept_conf(void)
 {
 	return (struct uroce_cm_accept){.user = 0xfed,
-		.qpn = DRILL_QPN,
-		.psn = DRILL_PSN,
+		.qpn = CM_QPN,
+		.psn = CM_PSN,
 		.responder_resources = 3,
 		.initiator_depth = 16,
 		.rnr_retry = 5};

@@ -12,17 +12,17 @@
 #include "cm.h"
 #include "mad.h"
 
-#define DRILL_MS 1000000ull
-#define DRILL_S	 1000000000ull
+#define CM_MS 1000000ull
+#define CM_S  1000000000ull
 
 enum {
-	DRILL_PORT = 7174,
-	DRILL_PEER_ID = 0x11223344, /* the peer's communication id */
-	DRILL_PEER_QPN = 0x55,
-	DRILL_PEER_PSN = 0x777777,
-	DRILL_QPN = 0x99, /* our queue pair */
-	DRILL_PSN = 0x123456,
-	DRILL_TID = 0x5151,
+	CM_PORT = 7174,
+	CM_PEER_ID = 0x11223344, /* the peer's communication id */
+	CM_PEER_QPN = 0x55,
+	CM_PEER_PSN = 0x777777,
+	CM_QPN = 0x99, /* our queue pair */
+	CM_PSN = 0x123456,
+	CM_TID = 0x5151,
 };
 
 struct cm_drill {
