@@ -77,7 +77,7 @@ struct uroce_cm_conf {
 	struct uroce_cm_timing timing;
 };
 
-/* Bytes of a manager; about 700 per id. 0: conf is out of range. */
+/* Bytes of a manager; about 650 per id. 0: conf is out of range. */
 size_t uroce_cm_bytes(const struct uroce_cm_conf *conf);
 /*
  * memory: uroce_cm_bytes(conf) of the caller's, aligned to 64 bytes, in use until the caller stops

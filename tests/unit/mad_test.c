@@ -393,7 +393,7 @@ static void wrong_headers(void)
 	CU_ASSERT_EQUAL(parse_changed(rtu_hex, 17, 0x1a), UROCE_CM_DROP_NOT_SUPPORTED);
 }
 
-static enum uroce_cm_drop parse_zeroed(const char *hex, uint32_t at, uint32_t bytes, uint8_t fill)
+static enum uroce_cm_drop parse_filled(const char *hex, uint32_t at, uint32_t bytes, uint8_t fill)
 {
 	uint8_t mad[UROCE_MAD_BYTES];
 	struct uroce_mad m;
@@ -406,15 +406,15 @@ static enum uroce_cm_drop parse_zeroed(const char *hex, uint32_t at, uint32_t by
 static void wrong_fields(void)
 {
 	/* Ids that must not be 0, numbers that no queue pair of a connection has. */
-	CU_ASSERT_EQUAL(parse_zeroed(req_hex, 24, 4, 0), UROCE_CM_DROP_FIELD);
-	CU_ASSERT_EQUAL(parse_zeroed(rep_hex, 24, 4, 0), UROCE_CM_DROP_FIELD);
-	CU_ASSERT_EQUAL(parse_zeroed(req_hex, 24 + 32, 3, 0), UROCE_CM_DROP_FIELD);
+	CU_ASSERT_EQUAL(parse_filled(req_hex, 24, 4, 0), UROCE_CM_DROP_FIELD);
+	CU_ASSERT_EQUAL(parse_filled(rep_hex, 24, 4, 0), UROCE_CM_DROP_FIELD);
+	CU_ASSERT_EQUAL(parse_filled(req_hex, 24 + 32, 3, 0), UROCE_CM_DROP_FIELD);
 	CU_ASSERT_EQUAL(parse_changed(req_hex, 24 + 34, 1), UROCE_CM_DROP_FIELD);
 	CU_ASSERT_EQUAL(parse_changed(req_hex, 24 + 34, 2), UROCE_CM_ACCEPTED);
-	CU_ASSERT_EQUAL(parse_zeroed(req_hex, 24 + 32, 3, 0xff), UROCE_CM_DROP_FIELD);
-	CU_ASSERT_EQUAL(parse_zeroed(rep_hex, 24 + 12, 3, 0), UROCE_CM_DROP_FIELD);
-	CU_ASSERT_EQUAL(parse_zeroed(rep_hex, 24 + 12, 3, 0xff), UROCE_CM_DROP_FIELD);
-	CU_ASSERT_EQUAL(parse_zeroed(sidr_rep_hex, 24 + 8, 3, 0), UROCE_CM_DROP_FIELD);
+	CU_ASSERT_EQUAL(parse_filled(req_hex, 24 + 32, 3, 0xff), UROCE_CM_DROP_FIELD);
+	CU_ASSERT_EQUAL(parse_filled(rep_hex, 24 + 12, 3, 0), UROCE_CM_DROP_FIELD);
+	CU_ASSERT_EQUAL(parse_filled(rep_hex, 24 + 12, 3, 0xff), UROCE_CM_DROP_FIELD);
+	CU_ASSERT_EQUAL(parse_filled(sidr_rep_hex, 24 + 8, 3, 0), UROCE_CM_DROP_FIELD);
 	/* 3 answers nothing; information longer than its room. */
 	CU_ASSERT_EQUAL(parse_changed(rej_hex, 24 + 8, 0x80), UROCE_CM_ACCEPTED);
 	CU_ASSERT_EQUAL(parse_changed(rej_hex, 24 + 8, 0xc0), UROCE_CM_DROP_FIELD);
