@@ -603,6 +603,20 @@ static void unknown_connections(void)
 	drill_fini(&d);
 }
 
+static void late_dreps(void)
+{
+	struct cm_drill d;
+	struct uroce_mad drep;
+	uint32_t id;
+
+	drill_init(&d, NULL);
+	id = drill_passive(&d);
+	drep = drill_short(UROCE_MAD_DREP, id);
+	CU_ASSERT_EQUAL(drill_rx(&d, &drep), UROCE_CM_DROP_STATE);
+	CU_ASSERT_EQUAL(drill_state(&d, id), UROCE_CM_STATE_ESTABLISHED);
+	drill_fini(&d);
+}
+
 /* TIMEWAIT without an acknowledge timeout, and with one of hours. */
 static void timewait_is_bounded(void)
 {
@@ -660,6 +674,7 @@ int main(void)
 		{"a disconnect must name our queue pair", a_disconnect_names_the_queue_pair},
 		{"messages for nobody are dropped, and answered where that ends something",
 			unknown_connections},
+		{"a DREP that nobody waits for changes nothing", late_dreps},
 		{"TIMEWAIT follows the acknowledge timeout, within bounds", timewait_is_bounded},
 	};
 
