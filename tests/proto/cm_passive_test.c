@@ -460,10 +460,10 @@ static void rtus_for_others(void)
 	uint32_t id;
 
 	drill_init(&d, NULL);
-	id = drill_rep_rcvd(&d);
+	id = drill_active(&d);
 	rtu = drill_short(UROCE_MAD_RTU, id);
 	CU_ASSERT_EQUAL(drill_rx(&d, &rtu), UROCE_CM_DROP_STATE);
-	CU_ASSERT_EQUAL(drill_state(&d, id), UROCE_CM_STATE_REP_RCVD);
+	CU_ASSERT_EQUAL(drill_state(&d, id), UROCE_CM_STATE_ESTABLISHED);
 	drill_fini(&d);
 	drill_init(&d, NULL);
 	id = drill_req_rcvd(&d);
