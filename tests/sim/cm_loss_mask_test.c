@@ -19,7 +19,6 @@
 
 #include "cm_net.h"
 #include "cunit_run.h"
-#include "must.h"
 
 enum {
 	MASK_BITS_DEFAULT = 12,
@@ -46,17 +45,6 @@ static uint32_t mask_bits(void)
 	int n = bits ? atoi(bits) : MASK_BITS_DEFAULT;
 
 	return n < 1 || n > MASK_BITS_MAX ? MASK_BITS_DEFAULT : (uint32_t)n;
-}
-
-/* The application does not want it any more, in whatever state it is. */
-static void give_up(struct cm_net *net, uint32_t s)
-{
-	struct cm_net_side *side = &net->conns[0].side[s];
-
-	if (side->state == CM_NET_NONE || side->state >= CM_NET_REJECTED)
-		return;
-	MUST(uroce_cm_destroy(net->nodes[side->node].cm, side->id) == 0);
-	side->state = CM_NET_DISCONNECTED;
 }
 
 static bool is_connected(const struct cm_net_side *side)
@@ -150,7 +138,7 @@ static bool tell_story(const struct story *story, uint64_t mask)
 		cm_net_run(&net, net.now_ns + story->give_up_ns);
 		for (uint32_t s = 0; s < 2; s++)
 			if (story->give_up[s])
-				give_up(&net, s);
+				cm_net_give_up(&net, 0, s);
 	}
 	cm_net_run(&net, net.now_ns + MADE_BY_NS);
 	wrong = judge_made(&net, story);

@@ -67,6 +67,31 @@ static struct cm_net_item pop(struct cm_net *net)
 	return first;
 }
 
+static void start_node(struct cm_net *net, uint32_t i)
+{
+	struct cm_net_node *node = &net->nodes[i];
+	struct uroce_cm_conf *cm = &net->conf.cm;
+	const struct uroce_cm_listen listen = {
+		.service_id = uroce_cm_service_id(UROCE_CM_PS_TCP, CM_NET_PORT),
+		.backlog = cm->max_ids};
+	size_t bytes;
+	void *memory;
+
+	cm->seed = random_next(&net->random);
+	cm->ca_guid = 0x0200000000000000 + i;
+	bytes = uroce_cm_bytes(cm);
+	MUST(bytes > 0);
+	memory = aligned_alloc(64, bytes);
+	MUST(memory);
+	/* What is not written is not zero. */
+	memset(memory, 0xa5, bytes);
+	node->cm = uroce_cm_init(memory, cm);
+	MUST(node->cm);
+	node->gid = uroce_gid_of_ipv4(0xc0000201 + i);
+	node->next_qpn = 0x100;
+	MUST(uroce_cm_listen(node->cm, &listen, &node->listener) == 0);
+}
+
 void cm_net_init(struct cm_net *net, const struct cm_net_conf *conf)
 {
 	*net = (struct cm_net){.conf = *conf};
@@ -88,29 +113,8 @@ void cm_net_init(struct cm_net *net, const struct cm_net_conf *conf)
 	net->now_ns = CM_NET_S;
 	net->conns = calloc(net->conf.max_conns, sizeof(*net->conns));
 	MUST(net->conns);
-	for (uint32_t i = 0; i < net->conf.nodes; i++) {
-		struct cm_net_node *node = &net->nodes[i];
-		struct uroce_cm_conf *cm = &net->conf.cm;
-		const struct uroce_cm_listen listen = {
-			.service_id = uroce_cm_service_id(UROCE_CM_PS_TCP, CM_NET_PORT),
-			.backlog = cm->max_ids};
-		size_t bytes;
-		void *memory;
-
-		cm->seed = random_next(&net->random);
-		cm->ca_guid = 0x0200000000000000 + i;
-		bytes = uroce_cm_bytes(cm);
-		MUST(bytes > 0);
-		memory = aligned_alloc(64, bytes);
-		MUST(memory);
-		/* What is not written is not zero. */
-		memset(memory, 0xa5, bytes);
-		node->cm = uroce_cm_init(memory, cm);
-		MUST(node->cm);
-		node->gid = uroce_gid_of_ipv4(0xc0000201 + i);
-		node->next_qpn = 0x100;
-		MUST(uroce_cm_listen(node->cm, &listen, &node->listener) == 0);
-	}
+	for (uint32_t i = 0; i < net->conf.nodes; i++)
+		start_node(net, i);
 }
 
 void cm_net_fini(struct cm_net *net)
@@ -230,6 +234,26 @@ void cm_net_disconnect(struct cm_net *net, uint32_t conn, uint32_t s)
 	struct cm_net_side *side = &net->conns[conn].side[s];
 
 	uroce_cm_disconnect(net->nodes[side->node].cm, side->id);
+}
+
+void cm_net_give_up(struct cm_net *net, uint32_t conn, uint32_t s)
+{
+	struct cm_net_side *side = &net->conns[conn].side[s];
+
+	if (side->state == CM_NET_NONE || side->state >= CM_NET_REJECTED)
+		return;
+	MUST(uroce_cm_destroy(net->nodes[side->node].cm, side->id) == 0);
+	side->state = CM_NET_DISCONNECTED;
+}
+
+void cm_net_restart(struct cm_net *net, uint32_t node)
+{
+	free(net->nodes[node].cm);
+	start_node(net, node);
+	for (uint32_t i = 0; i < net->num_conns; i++)
+		for (uint32_t s = 0; s < 2; s++)
+			if (net->conns[i].side[s].node == node)
+				net->conns[i].side[s].state = CM_NET_NONE;
 }
 
 static void think(struct cm_net *net, enum item_kind kind, uint64_t user)

@@ -108,6 +108,12 @@ void cm_net_disconnect(struct cm_net *net, uint32_t conn, uint32_t side);
 /* Lets time pass until nothing is under way and no timer runs, or until now_ns is until_ns. */
 void cm_net_run(struct cm_net *net, uint64_t until_ns);
 
+/* The application does not want it any more, in whatever state it is. */
+void cm_net_give_up(struct cm_net *net, uint32_t conn, uint32_t side);
+/* A node that forgets all that it had, and gives its queue pairs the same numbers again: its sides
+ * become CM_NET_NONE. */
+void cm_net_restart(struct cm_net *net, uint32_t node);
+
 /* Places in use, in all managers. */
 uint32_t cm_net_ids(const struct cm_net *net);
 /* On standard error: what was configured and the last messages. */
