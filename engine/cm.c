@@ -96,7 +96,7 @@ static size_t lay_out(const struct uroce_cm_conf *conf, struct uroce_cm *cm)
 {
 	uint32_t num_buckets = 1u << log2_up(conf->max_ids);
 	size_t at = 0;
-	struct uroce_cm scratch, *out = cm ? cm : &scratch;
+	struct uroce_cm scratch = {.num_ids = 0}, *out = cm ? cm : &scratch;
 	uint8_t *base = (uint8_t *)cm;
 	struct uroce_timer **heap;
 

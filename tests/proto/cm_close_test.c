@@ -311,29 +311,29 @@ static void we_reject_a_reply(void)
 	drill_fini(&d);
 }
 
-static void check_rejected(struct cm_drill *d, uint32_t id, struct uroce_mad *rej)
+static void check_rejected(struct cm_drill *d, uint32_t id, struct uroce_mad rej)
 {
 	uint8_t ari[3] = {1, 2, 3};
 
-	rej->rej.ari = ari;
-	rej->rej.ari_bytes = sizeof(ari);
-	rej->private_data = (const uint8_t *)"no";
-	rej->private_bytes = 2;
-	CU_ASSERT_EQUAL(drill_rx(d, rej), UROCE_CM_ACCEPTED);
+	rej.rej.ari = ari;
+	rej.rej.ari_bytes = sizeof(ari);
+	rej.private_data = (const uint8_t *)"no";
+	rej.private_bytes = 2;
+	CU_ASSERT_EQUAL(drill_rx(d, &rej), UROCE_CM_ACCEPTED);
 	drill_hears(d, UROCE_CM_REJECTED);
 	CU_ASSERT_EQUAL(d->event.id, id);
-	CU_ASSERT_EQUAL(d->event.reason, rej->rej.reason);
+	CU_ASSERT_EQUAL(d->event.reason, rej.rej.reason);
 	CU_ASSERT_EQUAL(d->event.ari_bytes, 3);
 	CU_ASSERT(memcmp(d->event.ari, ari, 3) == 0);
 	CU_ASSERT_EQUAL(d->event.private_bytes, 148);
 	CU_ASSERT(memcmp(d->event.private_data, "no", 3) == 0);
 	CU_ASSERT_EQUAL(drill_state(d, id), UROCE_CM_STATE_CLOSED);
 	CU_ASSERT_EQUAL(uroce_cm_next_deadline(d->cm), UINT64_MAX);
-	CU_ASSERT_EQUAL(drill_rx(d, rej), UROCE_CM_DROP_STATE);
+	CU_ASSERT_EQUAL(drill_rx(d, &rej), UROCE_CM_DROP_STATE);
 	CU_ASSERT_EQUAL(uroce_cm_disconnect(d->cm, id), 0);
 	CU_ASSERT_EQUAL(uroce_cm_destroy(d->cm, id), 0);
 	CU_ASSERT_EQUAL(uroce_cm_num_ids(d->cm), 0);
-	CU_ASSERT_EQUAL(drill_rx(d, rej), UROCE_CM_DROP_ID_UNKNOWN);
+	CU_ASSERT_EQUAL(drill_rx(d, &rej), UROCE_CM_DROP_ID_UNKNOWN);
 	drill_fini(d);
 }
 
@@ -346,22 +346,22 @@ static void the_peer_rejects(void)
 	drill_init(&d, NULL);
 	id = drill_req_sent(&d);
 	rej = drill_rej(id, UROCE_MAD_TO_REQ, UROCE_CM_REJECT_INVALID_SERVICE_ID);
-	check_rejected(&d, id, &rej);
+	check_rejected(&d, id, rej);
 	/* It had accepted, and that was lost. */
 	drill_init(&d, NULL);
 	id = drill_req_sent(&d);
 	rej = drill_rej(id, UROCE_MAD_TO_OTHER, UROCE_CM_REJECT_CONSUMER);
-	check_rejected(&d, id, &rej);
+	check_rejected(&d, id, rej);
 	/* It accepted, and did not wait. */
 	drill_init(&d, NULL);
 	id = drill_rep_rcvd(&d);
 	rej = drill_rej(id, UROCE_MAD_TO_OTHER, UROCE_CM_REJECT_TIMEOUT);
-	check_rejected(&d, id, &rej);
+	check_rejected(&d, id, rej);
 	/* We accepted, and it does not want. */
 	drill_init(&d, NULL);
 	id = drill_rep_sent(&d);
 	rej = drill_rej(id, UROCE_MAD_TO_REP, 4711);
-	check_rejected(&d, id, &rej);
+	check_rejected(&d, id, rej);
 }
 
 /* Before it knew our id: it is found by its own. */
