@@ -93,6 +93,23 @@ static void it_accepts(void)
 	drill_fini(&d);
 }
 
+static void it_wants_less(void)
+{
+	struct cm_drill d;
+	struct uroce_cm_accept accept = drill_accept_conf();
+	uint32_t id;
+
+	drill_init(&d, NULL);
+	id = drill_req_rcvd(&d);
+	accept.responder_resources = 200;
+	accept.initiator_depth = 2;
+	CU_ASSERT_EQUAL(uroce_cm_accept(d.cm, id, &accept), 0);
+	drill_sends(&d, UROCE_MAD_REP);
+	CU_ASSERT_EQUAL(d.mad.rep.end.responder_resources, 4);
+	CU_ASSERT_EQUAL(d.mad.rep.end.initiator_depth, 2);
+	drill_fini(&d);
+}
+
 static void wrong_values(void)
 {
 	struct cm_drill d;
@@ -478,6 +495,7 @@ int main(void)
 	static const struct unit_case cases[] = {
 		{"a request tells all that its queue pair needs", a_request_is_told},
 		{"an accepted request is answered and established", it_accepts},
+		{"of outstanding reads the lesser number holds", it_wants_less},
 		{"values out of range accept nothing", wrong_values},
 		{"requests that cannot be taken are refused, each with its reason",
 			requests_that_are_refused},
