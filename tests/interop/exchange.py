@@ -46,7 +46,8 @@ class Exchange:
     """Requests of a link's first end, as (opcode, bytes). Several may be under way at once, if each
     has a part of the memory to itself: from `base` to `end` of either half."""
 
-    def __init__(self, link, ops, base=0):
+    def __init__(self, link, ops, base=0, late=False):
+        """late: receives are posted only by post_receives."""
         self.link, self.a, self.b = link, link.a, link.b
         self.grh = GRH if link.kind == UD else 0
         self.requests, self.base, at = [], base, base
@@ -58,9 +59,11 @@ class Exchange:
         self.end = at + 8
         demand(self.end <= HALF, "this exchange needs more memory than there is")
         self.prepare()
+        if not late:
+            self.post_receives()
 
     def prepare(self):
-        """Memory, receives and the window of a SEND with invalidate."""
+        """Memory, and the window of a SEND with invalidate."""
         for end in (self.a, self.b):
             end.peer.ask_all([("fill", {"at": half + self.base, "len": self.end - self.base,
                                         "seed": BACKGROUND, "skip": half + self.base})
@@ -75,6 +78,8 @@ class Exchange:
         self.b.peer.word(self.word_at, WORD)
         if any(r.op == SEND_INV for r in self.requests):
             self.window = self.b.bind(LENT + self.base, 4096)
+
+    def post_receives(self):
         self.b.peer.ask_all([
             ("recv", {"qp": self.b.slot, "id": r.number, "at": LENT + r.shift - self.grh,
                       "len": 0 if r.op == WRITE_IMM else r.size + self.grh + r.number % 2 * 10,

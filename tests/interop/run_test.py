@@ -15,12 +15,14 @@ import subprocess
 import sys
 import time
 
+import checks_congestion
+import checks_errors
 import checks_faults
 import checks_requests
 import rig
 from peers import Peer
 
-CHECKS = (checks_requests, checks_faults)
+CHECKS = (checks_congestion,)
 
 
 class Run:
