@@ -33,6 +33,7 @@ struct uroce_worker {
 	struct uroce_poller poller; /* the link, if the device is on a port */
 	struct uroce_device *dev;
 	unsigned int index;
+	uint32_t num_qps; /* placed on it; under the device's lock */
 	/* The thread that may touch the core (its thread_self); 0: nobody polls. */
 	_Atomic uintptr_t holder;
 	_Atomic(struct uroce_request *) mailbox;
@@ -105,8 +106,9 @@ struct uroce_device {
 	pthread_mutex_t lock; /* control calls; never taken on the data path */
 	struct uroce_port port;
 	bool has_port;
-	bool resolves; /* the MACs of others are asked for */
-	struct uroce_steer steer;
+	bool resolves;		/* the MACs of others are asked for */
+	struct uroce_steer in;	/* between its workers: received frames */
+	struct uroce_steer out; /* and built ones, of those who have no queue */
 	uint8_t mac[6];
 	struct device_addr addrs[UROCE_LOCAL_ADDRS_MAX];
 	uint32_t num_addrs;

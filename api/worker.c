@@ -265,6 +265,8 @@ void uroce_worker_offline(struct uroce_worker *worker)
 	if (atomic_load(&worker->holder) != thread_self())
 		return;
 	finish_turn(worker, uroce_clock_ns());
+	if (worker->dev->has_port)
+		uroce_poller_excuse(&worker->poller);
 	release(worker);
 	/* A request that came in between would wait for a poll that may never be. */
 	if (atomic_load(&worker->mailbox) && hold(worker)) {
@@ -276,14 +278,12 @@ void uroce_worker_offline(struct uroce_worker *worker)
 uint16_t uroce_worker_rx(struct uroce_worker *worker, struct rte_mbuf **pkts, uint16_t n)
 {
 	uint64_t now_ns = uroce_clock_ns();
-	uint32_t left, inner;
+	uint32_t left;
 
 	if (!worker->dev->has_port || !hold(worker))
 		return n;
 	left = uroce_poller_rx(&worker->poller, &worker->core, now_ns, pkts, n);
-	inner = uroce_poller_rx_inner(&worker->poller, &worker->core, now_ns);
-	if (n < UROCE_BURST && inner < UROCE_LOOPED_MAX)
-		uroce_core_rx_empty(&worker->core, now_ns);
+	uroce_poller_rx_inner(&worker->poller, &worker->core, now_ns, n);
 	return (uint16_t)left;
 }
 

@@ -193,21 +193,37 @@ static int set_up_queues(struct uroce_port *port, const struct uroce_port_conf *
 	uint16_t rx = conf->rx_descs, tx = conf->tx_descs;
 	int err = rte_eth_dev_adjust_nb_rx_tx_desc(port->id, &rx, &tx);
 
-	for (uint16_t q = 0; !err && q < port->num_queues; q++) {
+	for (uint16_t q = 0; !err && q < port->num_rx_queues; q++)
 		err = rte_eth_rx_queue_setup(port->id, q, rx, SOCKET_ID_ANY, NULL, port->pool);
-		if (!err)
-			err = rte_eth_tx_queue_setup(port->id, q, tx, SOCKET_ID_ANY, NULL);
-	}
+	for (uint16_t q = 0; !err && q < port->num_tx_queues; q++)
+		err = rte_eth_tx_queue_setup(port->id, q, tx, SOCKET_ID_ANY, NULL);
 	return err;
+}
+
+/*
+ * A queue for each worker, where there are so many. Both ends of memif need the same number, and
+ * the driver (22.11) does not look: of queues that the other end does not have it takes the first
+ * one's memory, so there it is one unless somebody who knows both ends says otherwise.
+ */
+static void choose_queues(struct uroce_port *port, const struct uroce_port_conf *conf,
+	const struct rte_eth_dev_info *info)
+{
+	uint32_t want = conf->num_workers;
+
+	if (conf->num_queues > 0)
+		want = min_u32(want, conf->num_queues);
+	else if (is_driver(info, "net_memif"))
+		want = 1;
+	port->num_rx_queues = (uint16_t)min_u32(want, info->max_rx_queues);
+	port->num_tx_queues = (uint16_t)min_u32(want, info->max_tx_queues);
 }
 
 static int configure(struct uroce_port *port, const struct uroce_port_conf *conf,
 	const struct rte_eth_dev_info *info)
 {
 	struct rte_eth_conf eth_conf = {0};
-	uint16_t most = (uint16_t)min_u32(info->max_rx_queues, info->max_tx_queues);
 
-	port->num_queues = (uint16_t)min_u32(conf->num_queues, most);
+	choose_queues(port, conf, info);
 	if (info->rx_offload_capa & RTE_ETH_RX_OFFLOAD_IPV4_CKSUM) {
 		eth_conf.rxmode.offloads |= RTE_ETH_RX_OFFLOAD_IPV4_CKSUM;
 		port->rx_checks_ipv4 = true;
@@ -216,7 +232,7 @@ static int configure(struct uroce_port *port, const struct uroce_port_conf *conf
 	if (info->tx_offload_capa & RTE_ETH_TX_OFFLOAD_MBUF_FAST_FREE)
 		eth_conf.txmode.offloads |= RTE_ETH_TX_OFFLOAD_MBUF_FAST_FREE;
 	eth_conf.intr_conf.rxq = conf->rx_interrupts;
-	return rte_eth_dev_configure(port->id, port->num_queues, port->num_queues, &eth_conf);
+	return rte_eth_dev_configure(port->id, port->num_rx_queues, port->num_tx_queues, &eth_conf);
 }
 
 /* ---- interrupts ---- */
@@ -234,7 +250,7 @@ static bool open_rx_events(struct uroce_port *port, uint16_t queue)
 
 static void close_rx_events(struct uroce_port *port)
 {
-	for (uint16_t q = 0; q < port->num_queues; q++) {
+	for (uint16_t q = 0; q < port->num_rx_queues; q++) {
 		if (port->rx_events[q] < 0)
 			continue;
 		rte_eth_dev_rx_intr_ctl_q(
@@ -247,7 +263,7 @@ static void close_rx_events(struct uroce_port *port)
 /* Not all drivers that take the wish for interrupts have them. */
 static bool set_up_rx_events(struct uroce_port *port)
 {
-	for (uint16_t q = 0; q < port->num_queues; q++)
+	for (uint16_t q = 0; q < port->num_rx_queues; q++)
 		if (!open_rx_events(port, q)) {
 			close_rx_events(port);
 			return false;
@@ -301,7 +317,8 @@ int uroce_port_open(struct uroce_port *port, const struct uroce_port_conf *conf)
 	memset(port, 0, sizeof(*port));
 	port->id = conf->port_id;
 	port->host_owned = conf->host_owned;
-	port->num_queues = 1;
+	/* The host hands what comes to any queue of its to any worker. */
+	port->num_rx_queues = port->num_tx_queues = conf->num_workers;
 	for (int q = 0; q < UROCE_WORKERS_MAX; q++)
 		port->rx_events[q] = -1;
 	if (!rte_eth_dev_is_valid_port(conf->port_id) ||
@@ -323,8 +340,8 @@ int uroce_port_open(struct uroce_port *port, const struct uroce_port_conf *conf)
 	}
 	provide_mac(&mac);
 	memcpy(port->mac, mac.addr_bytes, sizeof(port->mac));
-	UROCE_LOG(INFO, "port %u (%s): path MTU %u, %u queues\n", port->id, info.driver_name,
-		port->active_mtu_bytes, port->num_queues);
+	UROCE_LOG(INFO, "port %u (%s): path MTU %u\n", port->id, info.driver_name,
+		port->active_mtu_bytes);
 	return 0;
 }
 

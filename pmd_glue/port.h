@@ -14,7 +14,8 @@ struct rte_mempool;
 
 struct uroce_port_conf {
 	uint16_t port_id;
-	uint16_t num_queues; /* wanted; fewer if the port has fewer */
+	uint16_t num_workers;
+	uint16_t num_queues; /* at most; 0: as many as the workers and the port allow */
 	bool host_owned;     /* leave its set-up alone */
 	bool promiscuous;
 	uint16_t rx_descs;
@@ -27,7 +28,8 @@ struct uroce_port_conf {
 
 struct uroce_port {
 	uint16_t id;
-	uint16_t num_queues;
+	uint16_t num_rx_queues; /* queue i is worker i's; the others have none */
+	uint16_t num_tx_queues;
 	bool host_owned;
 	bool rx_checks_ipv4; /* the port verifies IPv4 header checksums */
 	uint8_t mac[6];
@@ -49,6 +51,12 @@ struct uroce_port {
  */
 int uroce_port_open(struct uroce_port *port, const struct uroce_port_conf *conf);
 void uroce_port_close(struct uroce_port *port);
+
+/* The worker whose queue takes what worker `id` sends: itself, if it has one. */
+static inline uint16_t uroce_port_sender(const struct uroce_port *port, uint32_t id)
+{
+	return (uint16_t)(id % port->num_tx_queues);
+}
 
 /*
  * The largest path MTU (256 to 4096, at most limit) in an IP MTU; 0 if there is none. ipv6: with
