@@ -118,6 +118,7 @@ const struct uroce_link_ops memlink_ops = {.turn = turn};
 
 static void init_side(struct memlink *link, struct memlink *peer)
 {
+	memset(link, 0, sizeof(*link));
 	link->memory = calloc(MEMLINK_FRAMES, sizeof(struct frame));
 	if (!link->memory)
 		abort();
