@@ -240,6 +240,13 @@ int uroce_device_open(const struct uroce_device_conf *conf, struct uroce_device 
 			"uroce_eal_init_embedded, before opening a device\n");
 		return -ENODEV;
 	}
+	if (uroce_glue_eal_is_secondary()) {
+		UROCE_LOG(ERR,
+			"this is a secondary process: ports and memory are the primary's, and "
+			"endpoints on them too. Start EAL as a primary, with ports and a "
+			"--file-prefix of its own\n");
+		return -EPERM;
+	}
 	if (uroce_telemetry_has_port(conf->port_id)) {
 		UROCE_LOG(ERR, "port %u has an endpoint already\n", conf->port_id);
 		return -EBUSY;

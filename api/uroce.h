@@ -95,12 +95,14 @@ struct uroce_device_conf {
 };
 
 /*
- * Opens an endpoint on a port. Unless the host owns it, the port is configured and started: it
- * must not be in use.
+ * Opens an endpoint on a port. Unless the host owns it, the port is configured and started, and
+ * belongs to the endpoint (rte_eth_dev_owner_get says "uroce") until that is closed: nobody else
+ * may use it, nor another process the network interface behind it.
  * -ENODEV: there is no such port, or EAL is not initialised (the log says which, and what to do);
  * -EINVAL: addr is not a list of addresses, or a number is out of range; -EBUSY: the port has an
- * endpoint; -EMSGSIZE: the port's MTU has no room for the smallest path MTU, 256; -ENOMEM; others:
- * what the port's driver said.
+ * endpoint or another owner, or runs already, or an endpoint of another process is on its interface
+ * (the log says which); -EPERM: this is a secondary process of EAL's; -EMSGSIZE: the port's MTU has
+ * no room for the smallest path MTU, 256; -ENOMEM; others: what the port's driver said.
  */
 int uroce_device_open(const struct uroce_device_conf *conf, struct uroce_device **dev);
 
@@ -361,7 +363,7 @@ struct uroce_qp_conf {
 	bool signal_all;	     /* every send completes, signalled or not */
 	/* The worker that runs it, UROCE_WORKER(i); 0: the one with the fewest queue pairs. */
 	uint16_t worker;
-	uint32_t qpn;		     /* drawn; or exactly this number */
+	uint32_t qpn; /* drawn; or exactly this number */
 };
 
 /*

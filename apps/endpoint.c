@@ -97,6 +97,9 @@ static void explain_open(int err, uint16_t port_id, const char *addr)
 		uroce_app_say("the MTU of DPDK port %u has no room for RoCE: raise that of the "
 			      "interface to 324 or more",
 			port_id);
+	else if (err == -EBUSY)
+		uroce_app_say(
+			"DPDK port %u is in use already; the line above says by whom", port_id);
 	else
 		uroce_app_say("DPDK port %u would not open: %s", port_id, strerror(-err));
 }

@@ -98,3 +98,8 @@ bool uroce_glue_eal_is_ready(void)
 	/* EAL counts its cores while it starts, and has none before. */
 	return rte_lcore_count() > 0;
 }
+
+bool uroce_glue_eal_is_secondary(void)
+{
+	return rte_eal_process_type() == RTE_PROC_SECONDARY;
+}

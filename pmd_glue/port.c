@@ -214,14 +214,18 @@ static void choose_queues(struct uroce_port *port, const struct uroce_port_conf 
 		want = min_u32(want, conf->num_queues);
 	else if (is_driver(info, "net_memif"))
 		want = 1;
-	port->num_rx_queues = (uint16_t)min_u32(want, info->max_rx_queues);
-	port->num_tx_queues = (uint16_t)min_u32(want, info->max_tx_queues);
+	/* Of a port that has none the driver shall say so. */
+	port->num_rx_queues =
+		info->max_rx_queues ? (uint16_t)min_u32(want, info->max_rx_queues) : 1;
+	port->num_tx_queues =
+		info->max_tx_queues ? (uint16_t)min_u32(want, info->max_tx_queues) : 1;
 }
 
 static int configure(struct uroce_port *port, const struct uroce_port_conf *conf,
 	const struct rte_eth_dev_info *info)
 {
 	struct rte_eth_conf eth_conf = {0};
+	int err;
 
 	choose_queues(port, conf, info);
 	if (info->rx_offload_capa & RTE_ETH_RX_OFFLOAD_IPV4_CKSUM) {
@@ -232,7 +236,13 @@ static int configure(struct uroce_port *port, const struct uroce_port_conf *conf
 	if (info->tx_offload_capa & RTE_ETH_TX_OFFLOAD_MBUF_FAST_FREE)
 		eth_conf.txmode.offloads |= RTE_ETH_TX_OFFLOAD_MBUF_FAST_FREE;
 	eth_conf.intr_conf.rxq = conf->rx_interrupts;
-	return rte_eth_dev_configure(port->id, port->num_rx_queues, port->num_tx_queues, &eth_conf);
+	err = rte_eth_dev_configure(port->id, port->num_rx_queues, port->num_tx_queues, &eth_conf);
+	if (err == -EBUSY)
+		UROCE_LOG(ERR,
+			"port %u is running: somebody in this process has started it. Stop it, "
+			"or open the device with host_owns_port\n",
+			port->id);
+	return err;
 }
 
 /* ---- interrupts ---- */
@@ -281,8 +291,10 @@ static bool link_is_up(uint16_t port_id)
 static int start(struct uroce_port *port, const struct uroce_port_conf *conf,
 	const struct rte_eth_dev_info *info)
 {
-	int err = configure(port, conf, info);
+	int err = uroce_claim_take(&port->claim, port->id, info->if_index);
 
+	if (!err)
+		err = configure(port, conf, info);
 	if (!err)
 		err = choose_mtu(port, conf, info);
 	if (!err)
@@ -292,6 +304,7 @@ static int start(struct uroce_port *port, const struct uroce_port_conf *conf,
 	if (!err)
 		err = rte_eth_dev_start(port->id);
 	if (!err) {
+		port->started = true;
 		port->rx_interrupts = conf->rx_interrupts && set_up_rx_events(port);
 		port->link_up = link_is_up(port->id);
 	}
@@ -317,6 +330,7 @@ int uroce_port_open(struct uroce_port *port, const struct uroce_port_conf *conf)
 	memset(port, 0, sizeof(*port));
 	port->id = conf->port_id;
 	port->host_owned = conf->host_owned;
+	port->claim = UROCE_CLAIM_NONE;
 	/* The host hands what comes to any queue of its to any worker. */
 	port->num_rx_queues = port->num_tx_queues = conf->num_workers;
 	for (int q = 0; q < UROCE_WORKERS_MAX; q++)
@@ -324,7 +338,7 @@ int uroce_port_open(struct uroce_port *port, const struct uroce_port_conf *conf)
 	if (!rte_eth_dev_is_valid_port(conf->port_id) ||
 		rte_eth_dev_info_get(conf->port_id, &info) != 0) {
 		UROCE_LOG(ERR, "there is no port %u; EAL found %u. Name one with --vdev or -a.\n",
-			conf->port_id, rte_eth_dev_count_avail());
+			conf->port_id, rte_eth_dev_count_total());
 		return -ENODEV;
 	}
 	err = conf->host_owned ? choose_mtu(port, conf, &info) : start(port, conf, &info);
@@ -369,8 +383,10 @@ bool uroce_port_link_changed(struct uroce_port *port, uint64_t now_ns, bool *up)
 void uroce_port_close(struct uroce_port *port)
 {
 	close_rx_events(port);
-	if (!port->host_owned)
+	if (port->started)
 		rte_eth_dev_stop(port->id);
+	port->started = false;
+	uroce_claim_release(&port->claim);
 	rte_mempool_free(port->pool);
 	port->pool = NULL;
 }

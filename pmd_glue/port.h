@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "claim.h"
 #include "steer.h"
 
 struct rte_mempool;
@@ -31,6 +32,8 @@ struct uroce_port {
 	uint16_t num_rx_queues; /* queue i is worker i's; the others have none */
 	uint16_t num_tx_queues;
 	bool host_owned;
+	bool started; /* by us */
+	struct uroce_claim claim;
 	bool rx_checks_ipv4; /* the port verifies IPv4 header checksums */
 	uint8_t mac[6];
 	uint16_t active_mtu_bytes;
@@ -46,8 +49,8 @@ struct uroce_port {
 
 /*
  * Configures and starts the port (or looks at it, if the host owns it).
- * -ENODEV: no such port; -EMSGSIZE: no room for path MTU 256; -ENOMEM: no memory for the pool;
- * others: the driver's. Each is logged with what to do.
+ * -ENODEV: no such port; -EBUSY: it is somebody else's, or running; -EMSGSIZE: no room for path MTU
+ * 256; -ENOMEM: no memory for the pool; others: the driver's. Each is logged with what to do.
  */
 int uroce_port_open(struct uroce_port *port, const struct uroce_port_conf *conf);
 void uroce_port_close(struct uroce_port *port);
