@@ -154,7 +154,9 @@ struct uroce_worker *uroce_device_worker(struct uroce_device *dev, unsigned int 
  * One turn of a worker: receives, runs timers, transmits, carries out control calls. Call it in a
  * loop from one thread, which then owns the worker until uroce_worker_offline. Returns the
  * number of frames moved: 0 for a while means idle. Returns 0 at once while another thread owns
- * the worker. If the host owns the port, it carries out control calls and nothing else.
+ * the worker. If the host owns the port, it carries out control calls and nothing else. A thread
+ * that EAL does not know has no cache of buffers, and meets the others at the pool in every turn:
+ * rte_thread_register gives it one.
  */
 unsigned int uroce_worker_poll(struct uroce_worker *worker);
 

@@ -104,11 +104,11 @@ int uroce_worker_init(struct uroce_worker *worker, struct uroce_device *dev, uns
 	worker->patience_ns = CTRL_PATIENCE_NS;
 	/* So that one who never polls is said to have been silent from here on. */
 	atomic_store(&worker->polled_ns, uroce_clock_ns());
-	worker->timers = calloc(max_qps, sizeof(*worker->timers));
-	worker->core_events = calloc(CORE_EVENTS, sizeof(*worker->core_events));
-	worker->trace = calloc(TRACE_EVENTS, sizeof(*worker->trace));
-	worker->events_memory = calloc(EVENTS, sizeof(struct uroce_event));
-	worker->ahs = calloc(conf.num_ahs, sizeof(*worker->ahs));
+	worker->timers = uroce_allocate(max_qps * sizeof(*worker->timers));
+	worker->core_events = uroce_allocate(CORE_EVENTS * sizeof(*worker->core_events));
+	worker->trace = uroce_allocate(TRACE_EVENTS * sizeof(*worker->trace));
+	worker->events_memory = uroce_allocate(EVENTS * sizeof(struct uroce_event));
+	worker->ahs = uroce_allocate(conf.num_ahs * sizeof(*worker->ahs));
 	if (!worker->timers || !worker->core_events || !worker->trace || !worker->events_memory ||
 		!worker->ahs)
 		return -ENOMEM;

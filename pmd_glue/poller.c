@@ -107,26 +107,33 @@ static bool is_handed_back(enum uroce_drop drop)
 	return back[drop];
 }
 
+/* What nobody needs any more: freed together, since each way back to the pool is a long one. */
+struct trash {
+	struct rte_mbuf *mbufs[2 * UROCE_BURST];
+	uint32_t num;
+};
+
+static void discard(struct trash *trash, struct rte_mbuf *mbuf)
+{
+	trash->mbufs[trash->num++] = mbuf;
+}
+
 /* What becomes of one frame after the core has seen it. True: it is still the caller's. */
 static bool dispose(struct uroce_poller *poller, const struct uroce_pkt *pkt, struct rte_mbuf *mbuf,
-	struct rte_mbuf *one)
+	struct rte_mbuf *one, struct trash *trash)
 {
-	struct rte_mbuf *other = one != mbuf ? mbuf : NULL;
+	bool is_back = !pkt->handed_over && is_handed_back(pkt->drop);
 
-	if (!pkt->handed_over && is_handed_back(pkt->drop)) {
-		if (other)
-			rte_pktmbuf_free(one);
+	if (one != mbuf)
+		discard(trash, is_back ? one : mbuf);
+	if (is_back)
 		return true;
-	}
-	if (pkt->handed_over &&
-		uroce_steer_push(poller->conf.in, poller->conf.id, pkt->owner, one)) {
-		rte_pktmbuf_free(other);
-		return false;
-	}
-	if (pkt->handed_over)
+	if (pkt->handed_over) {
+		if (uroce_steer_push(poller->conf.in, poller->conf.id, pkt->owner, one))
+			return false;
 		count(poller, handover_full, 1);
-	rte_pktmbuf_free(one);
-	rte_pktmbuf_free(other);
+	}
+	discard(trash, one);
 	return false;
 }
 
@@ -135,13 +142,16 @@ static uint32_t rx_burst(struct uroce_poller *poller, struct uroce_core *core, u
 {
 	struct rte_mbuf *linear[UROCE_BURST];
 	struct uroce_pkt pkts[UROCE_BURST];
+	struct trash trash;
 	uint32_t left = 0;
 
+	trash.num = 0;
 	n = view_burst(poller, flags, mbufs, n, pkts, linear);
 	uroce_core_rx(core, now_ns, pkts, n);
 	for (uint32_t i = 0; i < n; i++)
-		if (dispose(poller, &pkts[i], mbufs[i], linear[i]))
+		if (dispose(poller, &pkts[i], mbufs[i], linear[i], &trash))
 			mbufs[left++] = mbufs[i];
+	rte_pktmbuf_free_bulk(trash.mbufs, trash.num);
 	return left;
 }
 
