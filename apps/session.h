@@ -35,6 +35,8 @@ struct uroce_session_options {
 	bool keep;
 	bool json;
 	bool help;
+	/* The one test, if the other side is perftest; NULL: it is of these programs. */
+	const struct uroce_perf_test *perftest;
 };
 
 /*
