@@ -87,7 +87,7 @@ struct uroce_device_conf {
 	bool host_owns_port;
 	uint16_t rx_descs;  /* 1024 */
 	uint16_t tx_descs;  /* 1024 */
-	uint32_t num_mbufs; /* per device: 8192, and 4096 for each further worker */
+	uint32_t num_mbufs; /* per device: 8192, and 2048 for each further worker */
 	uint16_t mtu_bytes; /* upper limit for the active path MTU: 4096 */
 	uint32_t max_ahs;   /* 1024 */
 	/* How long uroce_worker_backoff may sleep at once; 0: it never sleeps. */
