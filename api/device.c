@@ -84,6 +84,7 @@ static int allocate_tables(struct uroce_device *dev)
 		return -ENOMEM;
 	uroce_mr_table_init(&dev->mrs, dev->mr_slots, mrs);
 	uroce_qptable_init(&dev->qptable, dev->qp_slots, log2, (uint32_t)uroce_random64());
+	uroce_qptable_mark_owners(&dev->qptable, dev->conf.num_workers);
 	return 0;
 }
 

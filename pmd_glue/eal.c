@@ -21,6 +21,8 @@
 
 #include "log.h"
 
+/* lib.uroce: the first part is for each library to define. */
+#define RTE_LOG_DEFAULT_LOGTYPE lib
 RTE_LOG_REGISTER_SUFFIX(uroce_log_type, uroce, NOTICE);
 
 enum {

@@ -228,6 +228,7 @@ static int configure(struct uroce_port *port, const struct uroce_port_conf *conf
 	int err;
 
 	choose_queues(port, conf, info);
+	uroce_spread_ask(&port->spread, &eth_conf, info, port->num_rx_queues);
 	if (info->rx_offload_capa & RTE_ETH_RX_OFFLOAD_IPV4_CKSUM) {
 		eth_conf.rxmode.offloads |= RTE_ETH_RX_OFFLOAD_IPV4_CKSUM;
 		port->rx_checks_ipv4 = true;
@@ -305,6 +306,8 @@ static int start(struct uroce_port *port, const struct uroce_port_conf *conf,
 		err = rte_eth_dev_start(port->id);
 	if (!err) {
 		port->started = true;
+		uroce_spread_start(&port->spread, port->id, conf->num_workers, port->num_rx_queues,
+			conf->ipv6);
 		port->rx_interrupts = conf->rx_interrupts && set_up_rx_events(port);
 		port->link_up = link_is_up(port->id);
 	}
@@ -356,6 +359,12 @@ int uroce_port_open(struct uroce_port *port, const struct uroce_port_conf *conf)
 	memcpy(port->mac, mac.addr_bytes, sizeof(port->mac));
 	UROCE_LOG(INFO, "port %u (%s): path MTU %u\n", port->id, info.driver_name,
 		port->active_mtu_bytes);
+	if (!port->host_owned && conf->num_workers > 1)
+		UROCE_LOG(INFO,
+			"port %u: %u workers, %u queues to receive and %u to send; frames come to "
+			"%s\n",
+			port->id, conf->num_workers, port->num_rx_queues, port->num_tx_queues,
+			uroce_spread_text(&port->spread, port->num_rx_queues));
 	return 0;
 }
 
@@ -383,6 +392,7 @@ bool uroce_port_link_changed(struct uroce_port *port, uint64_t now_ns, bool *up)
 void uroce_port_close(struct uroce_port *port)
 {
 	close_rx_events(port);
+	uroce_spread_stop(&port->spread);
 	if (port->started)
 		rte_eth_dev_stop(port->id);
 	port->started = false;

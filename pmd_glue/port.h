@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "claim.h"
+#include "spread.h"
 #include "steer.h"
 
 struct rte_mempool;
@@ -34,6 +35,7 @@ struct uroce_port {
 	bool host_owned;
 	bool started; /* by us */
 	struct uroce_claim claim;
+	struct uroce_spread spread;
 	bool rx_checks_ipv4; /* the port verifies IPv4 header checksums */
 	uint8_t mac[6];
 	uint16_t active_mtu_bytes;
