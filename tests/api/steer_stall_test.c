@@ -178,9 +178,9 @@ static void a_retry_timer_does_not_wait_for_who_has_said_goodbye(void)
 	connect_qps(from, to, 4096);
 	post_write(from, 64);
 	turn_at(0, 1, 1 * MS, 1);
-	turn_at(0, 0, 1 * MS, 1);
 	/* As a thread does that polls and then stops. */
 	uroce_worker_poll(worker_of(0, 0));
+	turn_at(0, 0, 1 * MS, 1);
 	uroce_worker_offline(worker_of(0, 0));
 	turn_at(0, 1, 60 * MS, 1);
 	CU_ASSERT_EQUAL(c->local_ack_timeout_err, 0);
