@@ -73,7 +73,7 @@ void uroce_spread_start(struct uroce_spread *spread, uint16_t port_id, uint16_t 
 	uint32_t owners = uroce_ring_round_up(num_workers);
 
 	spread->port_id = port_id;
-	if (num_queues < 2)
+	if (num_queues < 2 || num_workers == 0)
 		return;
 	for (uint32_t i = 0; i < (ipv6 ? 2u : 1u) * num_workers; i++) {
 		uint32_t owner = i % num_workers;
