@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * EAL and endpoints of the programs. The only file of them that knows DPDK.
+ * EAL and endpoints of the programs. No other file of them but crew.c knows DPDK.
  */
 #include "endpoint.h"
 
@@ -98,9 +98,13 @@ static void explain_open(int err, const struct uroce_device_conf *conf)
 			      "interface to 324 or more",
 			conf->port_id);
 	else if (conf->exception_path && (err == -EPERM || err == -EBUSY || err == -ENOENT))
-		uroce_app_say("there can be no interface %s: %s. An exception path takes root, "
-			      "/dev/net/tun, and a name that is not in use",
-			conf->exception_path, strerror(-err));
+		uroce_app_say("DPDK port %u, or the interface %s behind it, cannot be had: %s; the "
+			      "line above says which. An exception path takes root, /dev/net/tun, "
+			      "and a name that is not in use",
+			conf->port_id, conf->exception_path, strerror(-err));
+	else if (err == -EBUSY)
+		uroce_app_say("DPDK port %u is in use already; the line above says by whom",
+			conf->port_id);
 	else
 		uroce_app_say("DPDK port %u would not open: %s", conf->port_id, strerror(-err));
 }

@@ -13,6 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "crew.h"
 #include "perftest.h"
 
 enum {
@@ -37,6 +38,8 @@ static int open_endpoint(const struct uroce_session_options *options,
 	const struct uroce_device_conf conf = {.port_id = (uint16_t)(options->port_id + behind),
 		.addr = options->addr ? options->addr : default_addr,
 		.mtu_bytes = options->mtu_bytes,
+		.num_workers = options->workers,
+		.num_queues = options->queues,
 		.exception_path = options->exception_path};
 
 	return uroce_endpoint_open(endpoint, &conf);
@@ -103,8 +106,11 @@ static int run_client(const struct uroce_session_options *options, struct sessio
 		return -1;
 	err = open_endpoint(options, session->endpoints, 0, UROCE_SESSION_CLIENT_ADDR);
 	if (!err)
+		err = uroce_crew_start(session->endpoints, 1);
+	if (!err)
 		err = options->perftest ? drive_perftest(session, drive, context)
 					: drive_own(session, drive, context);
+	uroce_crew_stop();
 	uroce_endpoint_close(session->endpoints);
 	uroce_channel_close(session->channels);
 	return err ? -1 : 0;
@@ -175,7 +181,10 @@ static int run_server(const struct uroce_session_options *options, struct uroce_
 		printf("%s: waiting for a client on TCP port %u\n", uroce_app_name,
 			options->tcp_port);
 	fflush(stdout);
-	rc = serve(options, channel, endpoint, only_op, listener);
+	rc = uroce_crew_start(endpoint, 1);
+	if (!rc)
+		rc = serve(options, channel, endpoint, only_op, listener);
+	uroce_crew_stop();
 	close(listener);
 	uroce_endpoint_close(endpoint);
 	return rc;
@@ -193,6 +202,8 @@ static int run_loopback(const struct uroce_session_options *options, struct sess
 	err = open_endpoint(options, near, 0, UROCE_SESSION_CLIENT_ADDR);
 	if (!err)
 		err = open_endpoint(options, far, 1, UROCE_SESSION_SERVER_ADDR);
+	if (!err)
+		err = uroce_crew_start(session->endpoints, 2);
 	if (!err) {
 		uroce_perf_server_init(&session->server, far, &session->channels[1], -1);
 		err = uroce_perf_client_hello(
@@ -201,6 +212,7 @@ static int run_loopback(const struct uroce_session_options *options, struct sess
 			err = drive(&session->client, context);
 		uroce_perf_server_fini(&session->server);
 	}
+	uroce_crew_stop();
 	uroce_endpoint_close(far);
 	uroce_endpoint_close(near);
 	return err ? -1 : 0;

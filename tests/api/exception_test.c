@@ -66,7 +66,7 @@ static void open_device(uint32_t idle_sleep_us)
 	dev->exception = (struct uroce_exception){.fd = ends[0], .name = "test"};
 	memcpy(dev->exception.mac, dev->mac, sizeof(dev->mac));
 	worker = uroce_device_worker(dev, 0);
-	uroce_poller_share(&worker->poller, &dev->exception);
+	worker->poller.conf.exception = &dev->exception;
 	uroce_device_query(dev, &attr);
 	/* The first probe of our address. */
 	uroce_worker_poll(worker);

@@ -148,6 +148,16 @@ def wait_until(condition, seconds=20):
         time.sleep(0.05)
 
 
+def is_busy(pair, side):
+    return ask_telemetry(pair.prefix(side), "/uroce/counters")["rx_accepted"] > 100
+
+
+def memif_pair(bsize=8192, addrs=(None, None)):
+    vdev = "net_memif0,role=%s,socket=@uroce-test-" + str(PID) + \
+        ",socket-abstract=yes,bsize=" + str(bsize)
+    return Pair("memif", (vdev % "server", vdev % "client"), addrs=addrs)
+
+
 # ---- networks of the kernel's ----
 
 def netns(letter):
@@ -268,6 +278,11 @@ def kernel_pings(namespace, addr):
             if answer[0] == (129 if v6 else 0) and answer[4:] == body[4:]:
                 return True
     return False
+
+
+def packet_pair(name, options="", addrs=(None, None)):
+    vdevs = ["net_af_packet0,iface=%s%s" % (i, options) for i in (iface("a", "b"), iface("b", "a"))]
+    return Pair(name, vdevs, (netns("a"), netns("b")), KERNEL_ADDR[0], addrs)
 
 
 def why_no_network(driver):

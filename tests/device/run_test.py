@@ -29,9 +29,9 @@ import subprocess
 import sys
 import time
 
-from rig import (KERNEL_ADDR, PATIENCE, PID, NoNetwork, Pair, ask_telemetry, check, demand, end,
-                 has_driver, iface, in_netns, ip, kernel_pings, namespaces, netns, rows_of, run,
-                 skip, start, wait_until, why_no_network)
+from rig import (KERNEL_ADDR, PATIENCE, NoNetwork, Pair, ask_telemetry, check, demand, end,
+                 has_driver, iface, in_netns, ip, is_busy, kernel_pings, memif_pair, namespaces,
+                 netns, packet_pair, rows_of, run, skip, start, wait_until, why_no_network)
 
 OPS = ["write", "read", "send", "atomic"]
 # A retry limit's time with what connections use: 8 attempts of 67 ms each; and room for a slow
@@ -198,16 +198,6 @@ def test_arguments(perf, ping):
 
 
 # ---- two processes over memif ----
-
-def memif_pair():
-    vdev = "net_memif0,role=%s,socket=@uroce-test-" + str(PID) + \
-        ",socket-abstract=yes,bsize=8192"
-    return Pair("memif", (vdev % "server", vdev % "client"))
-
-
-def is_busy(pair, side):
-    return ask_telemetry(pair.prefix(side), "/uroce/counters")["rx_accepted"] > 100
-
 
 def test_telemetry(pair, perf):
     server = pair.server(perf)
@@ -452,11 +442,6 @@ def sniffing(side, seen):
     finally:
         child.kill()
         child.communicate()
-
-
-def packet_pair(name, options="", addrs=(None, None)):
-    vdevs = ["net_af_packet0,iface=%s%s" % (i, options) for i in (iface("a", "b"), iface("b", "a"))]
-    return Pair(name, vdevs, (netns("a"), netns("b")), KERNEL_ADDR[0], addrs)
 
 
 def test_ipv6(perf):
