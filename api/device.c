@@ -25,6 +25,7 @@ enum {
 	AHS_MAX = 1 << 20,
 	QPS_MAX = 1 << 20,
 	MRS_MAX = 1 << 22,
+	KERNEL_MTU_MAX = 1500, /* Ethernet's: that a port carries more says nothing of its link */
 };
 
 int uroce_eal_init_embedded(unsigned int num_ports)
@@ -44,6 +45,12 @@ static int take_conf(struct uroce_device *dev, const struct uroce_device_conf *c
 			"\"%s\" is not an address like 192.0.2.1/24, 2001:db8::1/64 or, of VLAN "
 			"100, 192.0.2.1/24#100, nor at most 8 different ones parted by commas\n",
 			conf->addr ? conf->addr : "(none)");
+		return -EINVAL;
+	}
+	if (c->exception_path && c->host_owns_port) {
+		UROCE_LOG(ERR,
+			"an exception path is for a port that uroce owns: what is not RoCE "
+			"goes to the host as it is\n");
 		return -EINVAL;
 	}
 	c->addr = NULL; /* the caller's */
@@ -121,6 +128,7 @@ static int create(const struct uroce_device_conf *conf, struct uroce_device **ou
 	pthread_mutex_init(&dev->lock, NULL);
 	pthread_mutex_init(&dev->groups_lock, NULL);
 	uroce_channel_init(&dev->own_channel, dev, -1);
+	dev->exception.fd = -1;
 	err = take_conf(dev, conf);
 	uroce_neigh_init(&dev->neigh);
 	if (!err)
@@ -218,6 +226,22 @@ static int open_port(struct uroce_device *dev)
 	return connect_workers(dev);
 }
 
+/* The kernel's interface behind the port, if one was asked for. */
+static int open_exception(struct uroce_device *dev)
+{
+	const char *name = dev->conf.exception_path;
+	uint32_t mtu_bytes = dev->port.ip_mtu_bytes;
+
+	dev->conf.exception_path = NULL; /* the caller's */
+	if (!name)
+		return 0;
+	/* Frames to groups are the kernel's business too. */
+	uroce_port_allow_multicast(&dev->port);
+	if (mtu_bytes > KERNEL_MTU_MAX)
+		mtu_bytes = KERNEL_MTU_MAX;
+	return uroce_exception_open(&dev->exception, name, dev->mac, mtu_bytes);
+}
+
 static void attach_pollers(struct uroce_device *dev)
 {
 	for (unsigned int i = 0; i < dev->num_workers; i++) {
@@ -228,7 +252,8 @@ static void attach_pollers(struct uroce_device *dev)
 				.port = &dev->port,
 				.in = &dev->in,
 				.out = &dev->out,
-				.neigh = dev->resolves ? &dev->neigh : NULL});
+				.neigh = dev->resolves ? &dev->neigh : NULL,
+				.exception = dev->exception.fd >= 0 ? &dev->exception : NULL});
 		worker->ops = &uroce_poller_link;
 		worker->link = &worker->poller;
 		dev->telemetry.pollers[i] = &worker->poller;
@@ -264,15 +289,18 @@ int uroce_device_open(const struct uroce_device_conf *conf, struct uroce_device 
 		return err;
 	err = open_port(dev);
 	if (!err)
+		err = open_exception(dev);
+	if (!err)
 		err = start_workers(dev);
 	if (err) {
+		uroce_exception_close(&dev->exception);
 		disconnect_workers(dev);
 		if (dev->has_port)
 			uroce_port_close(&dev->port);
 		free_device(dev);
 		return err;
 	}
-	dev->resolves = !dev->conf.host_owns_port;
+	dev->resolves = !dev->conf.host_owns_port || dev->conf.neighbours;
 	start_neigh(dev);
 	/* Who asks for an IPv6 address asks a group. */
 	if (dev->resolves && has_ipv6(dev))
@@ -324,6 +352,7 @@ int uroce_device_close(struct uroce_device *dev)
 		for (unsigned int i = 0; i < dev->num_workers; i++)
 			uroce_poller_fini(&dev->workers[i].poller);
 		disconnect_workers(dev);
+		uroce_exception_close(&dev->exception);
 		uroce_port_close(&dev->port);
 	}
 	free_device(dev);
@@ -357,6 +386,8 @@ void uroce_device_query(const struct uroce_device *dev, struct uroce_device_attr
 	attr->icrc_mode = dev->conf.icrc_mode;
 	attr->promiscuous = dev->conf.promiscuous;
 	attr->host_owns_port = dev->conf.host_owns_port;
+	attr->neighbours = dev->resolves;
+	memcpy(attr->exception_path, dev->exception.name, sizeof(attr->exception_path));
 	attr->rx_descs = dev->conf.rx_descs;
 	attr->tx_descs = dev->conf.tx_descs;
 	attr->num_mbufs = dev->conf.num_mbufs;

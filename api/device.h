@@ -129,6 +129,7 @@ struct uroce_device {
 	struct uroce_qptable_slot *qp_slots;
 	struct path_entry *paths;
 	struct uroce_neigh neigh;
+	struct uroce_exception exception;
 	/* what control calls write */
 	alignas(UROCE_CACHE_LINE_BYTES) pthread_mutex_t lock; /* never taken on the data path */
 	uint32_t *ah_numbers; /* by slot: the last one used, and whether it is in use in bit 31 */

@@ -92,6 +92,10 @@ struct uroce_device_conf {
 	/* The application owns the port: uroce configures nothing and takes no frames from it;
 	 * see uroce_worker_rx and uroce_worker_tx. The port must exist, for its MAC and MTU. */
 	bool host_owns_port;
+	/* With host_owns_port: the endpoint finds its neighbours, and answers ARP, IPv6 neighbour
+	 * discovery and pings for its addresses, from the application's bursts. Without it all of
+	 * that is the application's, and peers are known by their records or neighbour_set. */
+	bool neighbours;
 	uint16_t rx_descs;  /* 1024 */
 	uint16_t tx_descs;  /* 1024 */
 	uint32_t num_mbufs; /* per device: 8192, and 2048 for each further worker */
@@ -99,6 +103,11 @@ struct uroce_device_conf {
 	uint32_t max_ahs;   /* 1024 */
 	/* How long uroce_worker_backoff may sleep at once; 0: it never sleeps. */
 	uint32_t idle_sleep_us;
+	/* A name for an interface of the kernel's (a TAP, made here, with the port's MAC): what
+	 * comes in and is not the endpoint's goes there, and what the kernel sends on it goes out
+	 * of the port. Give it the endpoint's own address with "ip addr add", or another; and a
+	 * larger MTU than 1500 where the link has it. NULL: no such interface. */
+	const char *exception_path;
 };
 
 /*
@@ -106,10 +115,12 @@ struct uroce_device_conf {
  * belongs to the endpoint (rte_eth_dev_owner_get says "uroce") until that is closed: nobody else
  * may use it, nor another process the network interface behind it.
  * -ENODEV: there is no such port, or EAL is not initialised (the log says which, and what to do);
- * -EINVAL: addr is not a list of addresses, or a number is out of range; -EBUSY: the port has an
- * endpoint or another owner, or runs already, or an endpoint of another process is on its interface
- * (the log says which); -EPERM: this is a secondary process of EAL's; -EMSGSIZE: the port's MTU has
- * no room for the smallest path MTU, 256; -ENOMEM; others: what the port's driver said.
+ * -EINVAL: addr is not a list of addresses, a number is out of range, or exception_path is no name
+ * or is asked for on a port that the host owns; -EBUSY: the port has an endpoint or another owner,
+ * or runs already, an endpoint of another process is on its interface, or the name of
+ * exception_path is in use (the log says which); -EPERM: this is a secondary process of EAL's, or
+ * exception_path takes CAP_NET_ADMIN; -EMSGSIZE: the port's MTU has no room for the smallest path
+ * MTU, 256; -ENOMEM; others: what the port's driver said, or the kernel, asked for an interface.
  */
 int uroce_device_open(const struct uroce_device_conf *conf, struct uroce_device **dev);
 
@@ -136,6 +147,8 @@ struct uroce_device_attr {
 	enum uroce_icrc_mode icrc_mode;
 	bool promiscuous;
 	bool host_owns_port;
+	bool neighbours;	 /* always, unless the host owns the port */
+	char exception_path[16]; /* empty: none */
 	uint16_t rx_descs, tx_descs;
 	uint32_t num_mbufs;
 	uint32_t idle_sleep_us;
@@ -217,9 +230,10 @@ void uroce_worker_offline(struct uroce_worker *worker);
 /*
  * For applications that own the port (host_owns_port): hands a received burst to the endpoint.
  * Keeps and frees the frames that are RoCE for it; the others are moved to the front of pkts in
- * their order, untouched; returns how many those are. Then call uroce_worker_tx. Only for the
- * thread that owns the worker; the frames must be its own to free. Call it with n = 0 also
- * when nothing came in: that is how the endpoint knows.
+ * their order, untouched; returns how many those are. With `neighbours` it keeps and answers also
+ * questions for its addresses and pings to them; other ARP and discovery it reads and hands back.
+ * Then call uroce_worker_tx. Only for the thread that owns the worker; the frames must be its own
+ * to free. Call it with n = 0 also when nothing came in: that is how the endpoint knows.
  */
 uint16_t uroce_worker_rx(struct uroce_worker *worker, struct rte_mbuf **pkts, uint16_t n);
 

@@ -297,7 +297,7 @@ uint16_t uroce_worker_tx(struct uroce_worker *worker, struct rte_mbuf **pkts, ui
 	if (!worker->dev->has_port || !hold(worker))
 		return 0;
 	uroce_core_expire(&worker->core, now_ns);
-	used = uroce_poller_tx(&worker->poller, &worker->core, now_ns, pkts, n);
+	used = uroce_poller_tx_host(&worker->poller, &worker->core, now_ns, pkts, n);
 	finish_turn(worker, now_ns);
 	return (uint16_t)used;
 }

@@ -31,14 +31,18 @@ struct session {
 	struct uroce_perftest_link perftest;
 };
 
+/* On the port that the user names, or one behind it. */
 static int open_endpoint(const struct uroce_session_options *options,
-	struct uroce_endpoint *endpoint, uint16_t port_id, const char *addr)
+	struct uroce_endpoint *endpoint, uint16_t behind, const char *default_addr)
 {
-	return uroce_endpoint_open(endpoint, port_id,
-		&(struct uroce_endpoint_conf){.addr = addr,
-			.mtu_bytes = options->mtu_bytes,
-			.workers = options->workers,
-			.queues = options->queues});
+	const struct uroce_device_conf conf = {.port_id = (uint16_t)(options->port_id + behind),
+		.addr = options->addr ? options->addr : default_addr,
+		.mtu_bytes = options->mtu_bytes,
+		.num_workers = options->workers,
+		.num_queues = options->queues,
+		.exception_path = options->exception_path};
+
+	return uroce_endpoint_open(endpoint, &conf);
 }
 
 /* ---- the client's side ---- */
@@ -100,8 +104,7 @@ static int run_client(const struct uroce_session_options *options, struct sessio
 
 	if (connect_server(options, session->channels))
 		return -1;
-	err = open_endpoint(options, session->endpoints, options->port_id,
-		options->addr ? options->addr : UROCE_SESSION_CLIENT_ADDR);
+	err = open_endpoint(options, session->endpoints, 0, UROCE_SESSION_CLIENT_ADDR);
 	if (!err)
 		err = uroce_crew_start(session->endpoints, 1);
 	if (!err)
@@ -145,11 +148,10 @@ static int serve(const struct uroce_session_options *options, struct uroce_chann
 	int rc;
 
 	do {
-		/* Nothing is to be polled yet but what strangers may send. */
-		while ((rc = uroce_channel_accept(listener, channel)) == 0) {
-			uroce_worker_poll(endpoint->worker);
-			uroce_app_nap(NAP_NS);
-		}
+		/* Nothing is to be polled yet but what strangers may send, or a kernel. */
+		while ((rc = uroce_channel_accept(listener, channel)) == 0)
+			if (uroce_worker_poll(endpoint->worker) == 0)
+				uroce_app_nap(NAP_NS);
 		if (rc < 0) {
 			uroce_app_say("cannot take a connection: %s", strerror(-rc));
 			return -1;
@@ -165,8 +167,7 @@ static int run_server(const struct uroce_session_options *options, struct uroce_
 {
 	int listener, rc;
 
-	if (open_endpoint(options, endpoint, options->port_id,
-		    options->addr ? options->addr : UROCE_SESSION_SERVER_ADDR))
+	if (open_endpoint(options, endpoint, 0, UROCE_SESSION_SERVER_ADDR))
 		return -1;
 	listener = uroce_channel_listen(options->bind, options->tcp_port);
 	if (listener < 0) {
@@ -198,10 +199,9 @@ static int run_loopback(const struct uroce_session_options *options, struct sess
 	int err;
 
 	uroce_channel_pair(&session->channels[0], &session->channels[1]);
-	err = open_endpoint(options, near, options->port_id, UROCE_SESSION_CLIENT_ADDR);
+	err = open_endpoint(options, near, 0, UROCE_SESSION_CLIENT_ADDR);
 	if (!err)
-		err = open_endpoint(
-			options, far, (uint16_t)(options->port_id + 1), UROCE_SESSION_SERVER_ADDR);
+		err = open_endpoint(options, far, 1, UROCE_SESSION_SERVER_ADDR);
 	if (!err)
 		err = uroce_crew_start(session->endpoints, 2);
 	if (!err) {

@@ -32,6 +32,10 @@ const char uroce_session_help[] =
 	"                     (a shell wants quotes only where # begins a word). It must not\n"
 	"                     be one of the kernel's: on a shared interface the kernel would\n"
 	"                     answer too\n"
+	"  --exception-path NAME  make an interface of the kernel's of this name (a TAP), to\n"
+	"                     which all goes that is not RoCE for this endpoint, and from which\n"
+	"                     the kernel sends by the same port; it may have the endpoint's\n"
+	"                     address. As root; not with --loopback\n"
 	"  --workers N        workers of the endpoint, each on an lcore of its own (1); the first "
 	"is\n"
 	"                     the main one, which posts, too. Queue pairs are dealt out to them\n"
@@ -153,6 +157,20 @@ static bool set_addr(void *context, const char *value)
 	return true;
 }
 
+static bool set_exception_path(void *context, const char *value)
+{
+	struct uroce_session_options *options = context;
+
+	if (!*value || strlen(value) > 15 || strpbrk(value, "/:% \t\n")) {
+		uroce_app_say("--exception-path %s is no name for an interface: it takes 1 to 15 "
+			      "characters, and no blank, \"/\", \":\" or \"%%\"",
+			value);
+		return false;
+	}
+	options->exception_path = value;
+	return true;
+}
+
 static bool set_bind(void *context, const char *value)
 {
 	struct uroce_session_options *options = context;
@@ -231,6 +249,7 @@ const struct uroce_option uroce_session_table[] = {
 	{"--bind", "an IPv4 address", set_bind},
 	{"--port-id", "the number of a DPDK port", set_port_id},
 	{"--addr", "an IP address", set_addr},
+	{"--exception-path", "a name for an interface", set_exception_path},
 	{"--mtu", "a path MTU", set_mtu},
 	{"--workers", "a number of workers", set_workers},
 	{"--queues", "a number of queues", set_queues},
@@ -255,6 +274,11 @@ bool uroce_session_options_check(
 	if (options->role == UROCE_SESSION_LOOPBACK && options->addr) {
 		uroce_app_say("--addr is for --server and --client; in one process the addresses "
 			      "are " UROCE_SESSION_SERVER_ADDR " and " UROCE_SESSION_CLIENT_ADDR);
+		return false;
+	}
+	if (options->role == UROCE_SESSION_LOOPBACK && options->exception_path) {
+		uroce_app_say("--exception-path is for --server and --client: in one process no "
+			      "kernel is on the link");
 		return false;
 	}
 	if (options->role != UROCE_SESSION_SERVER && (options->keep || options->bind)) {
