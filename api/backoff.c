@@ -4,7 +4,8 @@
  *
  * Spinning costs a core and no time, pausing leaves the core's other half to its sibling, sleeping
  * costs nothing but the way back. A sleeper is woken by what is posted, by control calls, by its
- * next timer, by the port if that can interrupt, and else looks for frames every idle_sleep_us. It
+ * next timer, by the port if that can interrupt, by what a kernel behind an exception path sends,
+ * and else looks for frames every idle_sleep_us. It
  * says that it sleeps and then looks once more for work, as those who bring work put it there and
  * then look whether it sleeps (see ready.h).
  */
@@ -74,11 +75,13 @@ static uint64_t sleep_ns(struct uroce_worker *worker, uint64_t now_ns)
 
 static void wait_for(struct uroce_worker *worker, int port_fd, uint64_t ns)
 {
-	struct pollfd fds[2] = {
-		{.fd = worker->wake_fd, .events = POLLIN}, {.fd = port_fd, .events = POLLIN}};
+	/* Those that are -1 are none, to the kernel too. */
+	struct pollfd fds[] = {{.fd = worker->wake_fd, .events = POLLIN},
+		{.fd = port_fd, .events = POLLIN},
+		{.fd = uroce_poller_kernel_fd(&worker->poller), .events = POLLIN}};
 	const struct timespec ts = {(time_t)(ns / NS_PER_S), (long)(ns % NS_PER_S)};
 
-	ppoll(fds, port_fd >= 0 ? 2 : 1, &ts, NULL);
+	ppoll(fds, sizeof(fds) / sizeof(fds[0]), &ts, NULL);
 	uroce_fd_drain(worker->wake_fd);
 }
 
@@ -93,6 +96,9 @@ static uint64_t sleep_once(struct uroce_worker *worker)
 		worker->idle_turns = 0;
 	ns = sleep_ns(worker, from_ns);
 	if (worker->idle_turns > 0 && ns > 0 && !has_work(worker)) {
+		/* What comes to its queue wakes it. */
+		if (port_fd >= 0)
+			uroce_poller_excuse(&worker->poller);
 		wait_for(worker, port_fd, ns);
 		slept_ns = uroce_clock_ns() - from_ns;
 	}

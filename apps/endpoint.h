@@ -35,13 +35,12 @@ struct uroce_endpoint {
 	uint32_t idle_turns;
 };
 
-/* Opens an endpoint on a port. mtu_bytes 0: what the port has. Returns 0, or a negative errno after
- * words on standard error. */
-int uroce_endpoint_open(
-	struct uroce_endpoint *endpoint, uint16_t port_id, const char *addr, uint16_t mtu_bytes);
+/* Opens an endpoint on a port. Returns 0, or a negative errno after words on standard error. */
+int uroce_endpoint_open(struct uroce_endpoint *endpoint, const struct uroce_device_conf *conf);
 /*
- * One turn of its worker; returns what uroce_worker_poll does. Where nothing has moved for some
- * time the core is offered to others: the peer's process may be waiting for this very core.
+ * One turn of its first worker (for others, see crew.h); returns what uroce_worker_poll does. Where
+ * nothing has moved for some time the core is offered to others: the peer's process may be waiting
+ * for this very core.
  */
 unsigned int uroce_endpoint_poll(struct uroce_endpoint *endpoint);
 /* Closes it; nothing if it is not open. */

@@ -13,6 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "crew.h"
 #include "perftest.h"
 
 enum {
@@ -29,6 +30,20 @@ struct session {
 	struct uroce_perf_client client;
 	struct uroce_perftest_link perftest;
 };
+
+/* On the port that the user names, or one behind it. */
+static int open_endpoint(const struct uroce_session_options *options,
+	struct uroce_endpoint *endpoint, uint16_t behind, const char *default_addr)
+{
+	const struct uroce_device_conf conf = {.port_id = (uint16_t)(options->port_id + behind),
+		.addr = options->addr ? options->addr : default_addr,
+		.mtu_bytes = options->mtu_bytes,
+		.num_workers = options->workers,
+		.num_queues = options->queues,
+		.exception_path = options->exception_path};
+
+	return uroce_endpoint_open(endpoint, &conf);
+}
 
 /* ---- the client's side ---- */
 
@@ -89,11 +104,13 @@ static int run_client(const struct uroce_session_options *options, struct sessio
 
 	if (connect_server(options, session->channels))
 		return -1;
-	err = uroce_endpoint_open(session->endpoints, options->port_id,
-		options->addr ? options->addr : UROCE_SESSION_CLIENT_ADDR, options->mtu_bytes);
+	err = open_endpoint(options, session->endpoints, 0, UROCE_SESSION_CLIENT_ADDR);
+	if (!err)
+		err = uroce_crew_start(session->endpoints, 1);
 	if (!err)
 		err = options->perftest ? drive_perftest(session, drive, context)
 					: drive_own(session, drive, context);
+	uroce_crew_stop();
 	uroce_endpoint_close(session->endpoints);
 	uroce_channel_close(session->channels);
 	return err ? -1 : 0;
@@ -131,11 +148,10 @@ static int serve(const struct uroce_session_options *options, struct uroce_chann
 	int rc;
 
 	do {
-		/* Nothing is to be polled yet but what strangers may send. */
-		while ((rc = uroce_channel_accept(listener, channel)) == 0) {
-			uroce_worker_poll(endpoint->worker);
-			uroce_app_nap(NAP_NS);
-		}
+		/* Nothing is to be polled yet but what strangers may send, or a kernel. */
+		while ((rc = uroce_channel_accept(listener, channel)) == 0)
+			if (uroce_worker_poll(endpoint->worker) == 0)
+				uroce_app_nap(NAP_NS);
 		if (rc < 0) {
 			uroce_app_say("cannot take a connection: %s", strerror(-rc));
 			return -1;
@@ -151,8 +167,7 @@ static int run_server(const struct uroce_session_options *options, struct uroce_
 {
 	int listener, rc;
 
-	if (uroce_endpoint_open(endpoint, options->port_id,
-		    options->addr ? options->addr : UROCE_SESSION_SERVER_ADDR, options->mtu_bytes))
+	if (open_endpoint(options, endpoint, 0, UROCE_SESSION_SERVER_ADDR))
 		return -1;
 	listener = uroce_channel_listen(options->bind, options->tcp_port);
 	if (listener < 0) {
@@ -166,7 +181,10 @@ static int run_server(const struct uroce_session_options *options, struct uroce_
 		printf("%s: waiting for a client on TCP port %u\n", uroce_app_name,
 			options->tcp_port);
 	fflush(stdout);
-	rc = serve(options, channel, endpoint, only_op, listener);
+	rc = uroce_crew_start(endpoint, 1);
+	if (!rc)
+		rc = serve(options, channel, endpoint, only_op, listener);
+	uroce_crew_stop();
 	close(listener);
 	uroce_endpoint_close(endpoint);
 	return rc;
@@ -181,11 +199,11 @@ static int run_loopback(const struct uroce_session_options *options, struct sess
 	int err;
 
 	uroce_channel_pair(&session->channels[0], &session->channels[1]);
-	err = uroce_endpoint_open(
-		near, options->port_id, UROCE_SESSION_CLIENT_ADDR, options->mtu_bytes);
+	err = open_endpoint(options, near, 0, UROCE_SESSION_CLIENT_ADDR);
 	if (!err)
-		err = uroce_endpoint_open(far, (uint16_t)(options->port_id + 1),
-			UROCE_SESSION_SERVER_ADDR, options->mtu_bytes);
+		err = open_endpoint(options, far, 1, UROCE_SESSION_SERVER_ADDR);
+	if (!err)
+		err = uroce_crew_start(session->endpoints, 2);
 	if (!err) {
 		uroce_perf_server_init(&session->server, far, &session->channels[1], -1);
 		err = uroce_perf_client_hello(
@@ -194,6 +212,7 @@ static int run_loopback(const struct uroce_session_options *options, struct sess
 			err = drive(&session->client, context);
 		uroce_perf_server_fini(&session->server);
 	}
+	uroce_crew_stop();
 	uroce_endpoint_close(far);
 	uroce_endpoint_close(near);
 	return err ? -1 : 0;

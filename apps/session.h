@@ -26,12 +26,15 @@ enum uroce_session_role {
 struct uroce_session_options {
 	enum uroce_session_role role;
 	bool role_is_given;
-	const char *host; /* of the client: where the server is */
-	const char *bind; /* of the server: NULL: any address */
-	const char *addr; /* of the endpoint; NULL: the role's default */
+	const char *host;	    /* of the client: where the server is */
+	const char *bind;	    /* of the server: NULL: any address */
+	const char *addr;	    /* of the endpoint; NULL: the role's default */
+	const char *exception_path; /* an interface to share the port with the kernel by; NULL */
 	uint16_t tcp_port;
 	uint16_t port_id;
 	uint16_t mtu_bytes; /* 0: what the port has */
+	uint16_t workers;   /* 0: one */
+	uint16_t queues;    /* of the port; 0: as many as the library takes */
 	bool keep;
 	bool json;
 	bool help;
