@@ -96,12 +96,17 @@ int uroce_addr_parse_list(struct uroce_device *dev, const char *text)
 	}
 }
 
-bool uroce_addr_is_own(const struct uroce_device *dev, struct uroce_gid gid)
+static const struct device_addr *find_own(const struct uroce_device *dev, struct uroce_gid gid)
 {
 	for (uint32_t i = 0; i < dev->num_addrs; i++)
 		if (uroce_gid_equal(dev->addrs[i].gid, gid))
-			return true;
-	return false;
+			return &dev->addrs[i];
+	return NULL;
+}
+
+bool uroce_addr_is_own(const struct uroce_device *dev, struct uroce_gid gid)
+{
+	return find_own(dev, gid) != NULL;
 }
 
 /* How many leading bits two addresses share, at most `most`. */
@@ -133,16 +138,21 @@ static const struct device_addr *source_for(const struct uroce_device *dev, stru
 	return best;
 }
 
-const struct uroce_gid *uroce_addr_source(const struct uroce_device *dev, struct uroce_gid to)
+const struct uroce_gid *uroce_addr_source(
+	const struct uroce_device *dev, struct uroce_gid from, struct uroce_gid to)
 {
-	const struct device_addr *source = source_for(dev, to);
+	const struct device_addr *source =
+		uroce_gid_is_unspecified(from) ? source_for(dev, to) : find_own(dev, from);
 
-	return source ? &source->gid : NULL;
+	if (!source || uroce_gid_is_ipv4(source->gid) != uroce_gid_is_ipv4(to))
+		return NULL;
+	return &source->gid;
 }
 
-struct uroce_gid uroce_addr_next_hop(const struct uroce_device *dev, struct uroce_gid to)
+struct uroce_gid uroce_addr_next_hop(
+	const struct uroce_device *dev, struct uroce_gid from, struct uroce_gid to)
 {
-	const struct device_addr *source = source_for(dev, to);
+	const struct device_addr *source = find_own(dev, from);
 
 	if (!source || uroce_gid_is_unspecified(source->gateway) ||
 		shared_bits(source->gid, to, source->prefix_bits) == source->prefix_bits)

@@ -72,6 +72,7 @@ static int allocate_tables(struct uroce_device *dev)
 	dev->mr_slots = uroce_allocate(mrs * sizeof(*dev->mr_slots));
 	dev->qp_slots = uroce_allocate(qps * sizeof(*dev->qp_slots));
 	dev->workers = uroce_allocate(dev->conf.num_workers * sizeof(*dev->workers));
+	dev->num_ah_slots = uroce_ring_round_up(dev->conf.max_ahs + UROCE_GSI_PATHS);
 	dev->ah_numbers = calloc(dev->conf.max_ahs, sizeof(*dev->ah_numbers));
 	/* First: whatever fails from here on, these are closed unless they say that they are not.
 	 */

@@ -23,7 +23,8 @@ struct uroce_request;
 
 enum {
 	UROCE_CQ_CAPACITY_MAX = 65536,
-	UROCE_HOP_LIMIT_DEFAULT = 64
+	UROCE_HOP_LIMIT_DEFAULT = 64,
+	UROCE_GSI_PATHS = 128 /* addresses that connection management writes to at once */
 };
 
 struct uroce_worker {
@@ -117,7 +118,8 @@ struct uroce_device {
 	struct uroce_qptable_slot *qp_slots;
 	struct path_entry *paths;
 	struct uroce_neigh neigh;
-	uint32_t *ah_numbers; /* by slot: the last one used, and whether it is in use in bit 31 */
+	uint32_t num_ah_slots; /* those of the application first, then those of gsi.c */
+	uint32_t *ah_numbers;  /* by slot: the last one used, and whether it is in use in bit 31 */
 	struct uroce_ah *lost_ahs;   /* that a worker which does not poll may still know */
 	pthread_mutex_t groups_lock; /* the list, and telling workers what it says */
 	struct group_entry *groups;
@@ -224,6 +226,12 @@ void uroce_ah_free_lost(struct uroce_device *dev);
 /* Frees the memberships of a queue pair that is destroyed. */
 void uroce_group_forget(struct uroce_device *dev, const struct uroce_qp *qp);
 
+/* ---- qp.c ---- */
+
+/* As uroce_qp_create, also for number 1. */
+int uroce_qp_create_any(
+	struct uroce_pd *pd, const struct uroce_qp_conf *conf, struct uroce_qp **qp);
+
 /* ---- addr.c ---- */
 
 /* Parses an IPv4 or IPv6 address with or without "/length"; -EINVAL. */
@@ -231,17 +239,23 @@ int uroce_addr_parse(const char *text, struct device_addr *addr);
 /* Several, parted by commas, into the device's list; -EINVAL, also for none or too many. */
 int uroce_addr_parse_list(struct uroce_device *dev, const char *text);
 bool uroce_addr_is_own(const struct uroce_device *dev, struct uroce_gid gid);
-/* The own address to send from to `to`; NULL: none of that family. */
-const struct uroce_gid *uroce_addr_source(const struct uroce_device *dev, struct uroce_gid to);
+/*
+ * The own address to send from to `to`: `from`, or, if that is unspecified, the one that fits best;
+ * NULL: none of that family, or `from` is not ours.
+ */
+const struct uroce_gid *uroce_addr_source(
+	const struct uroce_device *dev, struct uroce_gid from, struct uroce_gid to);
 
-/* Who on the link is given what goes to `to`. */
-struct uroce_gid uroce_addr_next_hop(const struct uroce_device *dev, struct uroce_gid to);
+/* Who on the link is given what goes from this address of ours to `to`. */
+struct uroce_gid uroce_addr_next_hop(
+	const struct uroce_device *dev, struct uroce_gid from, struct uroce_gid to);
 
 /* ---- path.c ---- */
 
 /* Where to, and how. */
 struct uroce_route {
 	struct uroce_gid gid;
+	struct uroce_gid from; /* an address of ours; unspecified: the one that fits best */
 	uint32_t flow_label;
 	uint8_t traffic_class;
 	uint8_t hop_limit; /* 0: the default */
@@ -253,10 +267,10 @@ struct path_entry *uroce_path_take(struct uroce_worker *worker, const struct uro
 void uroce_path_release(struct path_entry *entry);
 /*
  * Learns mac if it is one (not all zero); -EHOSTUNREACH: none is known then, nor asked for;
- * -EADDRNOTAVAIL: no address of that family to send from; -ENOMEM.
+ * -EADDRNOTAVAIL: no address to send from; -ENOMEM.
  */
-int uroce_path_learn(struct uroce_device *dev, struct uroce_gid gid, const uint8_t mac[6]);
-bool uroce_path_mac_known(struct uroce_device *dev, struct uroce_gid gid);
+int uroce_path_learn(
+	struct uroce_device *dev, const struct uroce_route *route, const uint8_t mac[6]);
 /* Gives the lock up while it waits for workers. What one was not told is told in the next call. */
 int uroce_path_set_mac(struct uroce_device *dev, struct uroce_gid gid, const uint8_t mac[6]);
 

@@ -19,23 +19,22 @@ static bool needs_no_neighbour(const struct uroce_device *dev, struct uroce_gid 
 	return uroce_gid_is_multicast(gid) || uroce_addr_is_own(dev, gid);
 }
 
-bool uroce_path_mac_known(struct uroce_device *dev, struct uroce_gid gid)
-{
-	uint8_t mac[6];
-
-	return needs_no_neighbour(dev, gid) ||
-		uroce_neigh_find(&dev->neigh, uroce_addr_next_hop(dev, gid), mac) > 0;
-}
-
-int uroce_path_learn(struct uroce_device *dev, struct uroce_gid gid, const uint8_t mac[6])
+int uroce_path_learn(
+	struct uroce_device *dev, const struct uroce_route *route, const uint8_t mac[6])
 {
 	static const uint8_t none[6];
+	const struct uroce_gid *source = uroce_addr_source(dev, route->from, route->gid);
+	struct uroce_gid hop;
+	uint8_t known[6];
 
-	if (!uroce_addr_source(dev, gid))
+	if (!source)
 		return -EADDRNOTAVAIL;
-	if (!needs_no_neighbour(dev, gid) && memcmp(mac, none, sizeof(none)) != 0)
-		return uroce_path_set_mac(dev, uroce_addr_next_hop(dev, gid), mac);
-	return dev->resolves || uroce_path_mac_known(dev, gid) ? 0 : -EHOSTUNREACH;
+	if (needs_no_neighbour(dev, route->gid))
+		return 0;
+	hop = uroce_addr_next_hop(dev, *source, route->gid);
+	if (memcmp(mac, none, sizeof(none)) != 0)
+		return uroce_path_set_mac(dev, hop, mac);
+	return dev->resolves || uroce_neigh_find(&dev->neigh, hop, known) > 0 ? 0 : -EHOSTUNREACH;
 }
 
 /* Fills in the MAC of a path's other end, as far as it is known; the version of the MAC. */
@@ -63,7 +62,7 @@ static bool is_same_path(const struct uroce_path *a, const struct uroce_path *b)
 struct path_entry *uroce_path_take(struct uroce_worker *worker, const struct uroce_route *route)
 {
 	struct uroce_device *dev = worker->dev;
-	const struct uroce_gid *source = uroce_addr_source(dev, route->gid);
+	const struct uroce_gid *source = uroce_addr_source(dev, route->from, route->gid);
 	struct uroce_path path = {.dst = route->gid,
 		.tos = route->traffic_class,
 		.ttl = route->hop_limit ? route->hop_limit : UROCE_HOP_LIMIT_DEFAULT,
@@ -83,7 +82,7 @@ struct path_entry *uroce_path_take(struct uroce_worker *worker, const struct uro
 		entry->worker = worker;
 		memcpy(path.smac, dev->mac, sizeof(path.smac));
 		entry->made = entry->path = path;
-		entry->hop = uroce_addr_next_hop(dev, path.dst);
+		entry->hop = uroce_addr_next_hop(dev, path.src, path.dst);
 		if (!needs_no_neighbour(dev, path.dst) &&
 			uroce_neigh_hold(&dev->neigh, entry->hop) != 0) {
 			free(entry);

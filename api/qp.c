@@ -121,7 +121,8 @@ static int create_on_worker(
 	return err == -ENOSPC ? -ENOMEM : err;
 }
 
-int uroce_qp_create(struct uroce_pd *pd, const struct uroce_qp_conf *conf, struct uroce_qp **out)
+int uroce_qp_create_any(
+	struct uroce_pd *pd, const struct uroce_qp_conf *conf, struct uroce_qp **out)
 {
 	struct uroce_device *dev = pd->dev;
 	struct uroce_qp_caps caps = caps_of(conf);
@@ -154,6 +155,12 @@ int uroce_qp_create(struct uroce_pd *pd, const struct uroce_qp_conf *conf, struc
 		*out = NULL;
 	}
 	return err;
+}
+
+int uroce_qp_create(struct uroce_pd *pd, const struct uroce_qp_conf *conf, struct uroce_qp **out)
+{
+	/* The library's own. */
+	return conf->qpn == UROCE_QPN_GSI ? -EINVAL : uroce_qp_create_any(pd, conf, out);
 }
 
 int uroce_qp_destroy(struct uroce_qp *qp)
@@ -209,6 +216,7 @@ static int take_path(
 	struct qp_shell *shell, const struct uroce_qp_modify_attr *attr, struct path_entry **path)
 {
 	const struct uroce_route route = {.gid = uroce_gid_load(attr->dgid),
+		.from = uroce_gid_load(attr->sgid),
 		.flow_label = attr->flow_label,
 		.traffic_class = attr->traffic_class,
 		.hop_limit = attr->hop_limit};
@@ -217,7 +225,7 @@ static int take_path(
 	if (uroce_gid_is_unspecified(route.gid))
 		return -EINVAL;
 	pthread_mutex_lock(&shell->dev->lock);
-	reachable = uroce_addr_source(shell->dev, route.gid) != NULL;
+	reachable = uroce_addr_source(shell->dev, route.from, route.gid) != NULL;
 	*path = reachable ? uroce_path_take(shell->worker, &route) : NULL;
 	pthread_mutex_unlock(&shell->dev->lock);
 	if (!reachable)
@@ -301,6 +309,7 @@ int uroce_qp_query(struct uroce_qp *qp, struct uroce_qp_modify_attr *attr)
 	pthread_mutex_lock(&shell->dev->lock);
 	if (shell->path) {
 		uroce_gid_store(attr->dgid, shell->path->made.dst);
+		uroce_gid_store(attr->sgid, shell->path->made.src);
 		attr->flow_label = shell->path->made.flow_label;
 		attr->traffic_class = shell->path->made.tos;
 		attr->hop_limit = shell->path->made.ttl;
@@ -383,13 +392,14 @@ static uint8_t choose(uint8_t value, uint8_t fallback)
 
 static int learn_peer(struct uroce_device *dev, const struct uroce_peer *peer)
 {
-	struct uroce_gid gid = uroce_gid_load(peer->gid);
+	const struct uroce_route route = {
+		.gid = uroce_gid_load(peer->gid), .from = uroce_gid_load(peer->sgid)};
 	int err;
 
-	if (uroce_gid_is_unspecified(gid) || uroce_gid_is_multicast(gid))
+	if (uroce_gid_is_unspecified(route.gid) || uroce_gid_is_multicast(route.gid))
 		return -EINVAL;
 	pthread_mutex_lock(&dev->lock);
-	err = uroce_path_learn(dev, gid, peer->mac);
+	err = uroce_path_learn(dev, &route, peer->mac);
 	pthread_mutex_unlock(&dev->lock);
 	return err;
 }
@@ -412,6 +422,7 @@ static int to_rtr(struct uroce_qp *qp, const struct uroce_peer *peer)
 	};
 
 	memcpy(attr.dgid, peer->gid, sizeof(attr.dgid));
+	memcpy(attr.sgid, peer->sgid, sizeof(attr.sgid));
 	return advance(qp, UROCE_QP_INIT, &attr, UROCE_QP_ATTR_ACCESS_FLAGS);
 }
 

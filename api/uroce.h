@@ -377,6 +377,7 @@ struct uroce_qp_modify_attr {
 	enum uroce_qp_state cur_state;
 	uint32_t access;     /* enum uroce_access, what the peer may do */
 	uint8_t dgid[16];    /* with UROCE_QP_ATTR_AV: the peer; IPv4 as ::ffff:a.b.c.d */
+	uint8_t sgid[16];    /* and which of our addresses; zero: the one that fits best */
 	uint32_t flow_label; /* 20 bits, also of what the UDP source port is made of; 0: none */
 	uint8_t traffic_class;
 	uint8_t hop_limit;	 /* 0, which could not leave the host, is taken as 64 */
@@ -397,7 +398,7 @@ struct uroce_qp_modify_attr {
  * Sets the attributes named by mask (enum uroce_qp_attr_mask), as the standard's state diagram
  * allows. -EINVAL: not on this edge, one is missing, or out of range: nothing has changed;
  * -EMSGSIZE: path MTU over the port's active MTU; -EADDRNOTAVAIL: the device has no address of the
- * peer's IP version; -ENOMEM; -ETIMEDOUT.
+ * peer's IP version, or sgid is none of its own; -ENOMEM; -ETIMEDOUT.
  */
 int uroce_qp_modify(struct uroce_qp *qp, const struct uroce_qp_modify_attr *attr, uint32_t mask);
 
@@ -427,6 +428,7 @@ struct uroce_peer {
 	uint64_t addr;	    /* of a region that it lends, if any; not used by uroce */
 	uint32_t rkey;
 	/* how we treat it; a peer's own record leaves these zero */
+	uint8_t sgid[16];	    /* our own address towards it: the one that fits best */
 	uint8_t timeout;	    /* 14: 67 ms; UROCE_TIMEOUT_NONE */
 	uint8_t retry_cnt;	    /* 7; UROCE_RETRY_NONE */
 	uint8_t rnr_retry;	    /* 7: for ever; UROCE_RNR_RETRY_NONE */

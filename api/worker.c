@@ -93,7 +93,7 @@ int uroce_worker_init(struct uroce_worker *worker, struct uroce_device *dev, uns
 		.max_qps = max_qps,
 		.num_events = CORE_EVENTS,
 		.num_trace = TRACE_EVENTS,
-		.num_ahs = uroce_ring_round_up(dev->conf.max_ahs),
+		.num_ahs = dev->num_ah_slots,
 		.mtu_bytes = dev->active_mtu_bytes,
 	};
 

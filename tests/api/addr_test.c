@@ -62,7 +62,7 @@ static const char *source(const char *to)
 	const struct uroce_gid *gid;
 
 	CU_ASSERT_EQUAL_FATAL(uroce_addr_parse(to, &addr), 0);
-	gid = uroce_addr_source(&dev, addr.gid);
+	gid = uroce_addr_source(&dev, (struct uroce_gid){0}, addr.gid);
 	if (!gid)
 		return "none";
 	uroce_gid_text(*gid, text);
@@ -72,11 +72,35 @@ static const char *source(const char *to)
 static const char *hop(const char *to)
 {
 	static char text[UROCE_GID_TEXT_BYTES];
+	const struct uroce_gid *from;
 	struct device_addr addr;
 
 	CU_ASSERT_EQUAL_FATAL(uroce_addr_parse(to, &addr), 0);
-	uroce_gid_text(uroce_addr_next_hop(&dev, addr.gid), text);
+	from = uroce_addr_source(&dev, (struct uroce_gid){0}, addr.gid);
+	uroce_gid_text(
+		uroce_addr_next_hop(&dev, from ? *from : (struct uroce_gid){0}, addr.gid), text);
 	return text;
+}
+
+/* Not the one that fits best, but the one that is asked for, with its gateway. */
+static void an_own_address_may_be_asked_for(void)
+{
+	struct device_addr from, to, v6;
+	const struct uroce_gid *gid;
+	char text[UROCE_GID_TEXT_BYTES];
+
+	CU_ASSERT_EQUAL(list("192.0.2.1/24@192.0.2.254,192.0.2.2/24@192.0.2.253"), 0);
+	CU_ASSERT_EQUAL(uroce_addr_parse("192.0.2.2", &from), 0);
+	CU_ASSERT_EQUAL(uroce_addr_parse("198.51.100.1", &to), 0);
+	CU_ASSERT_EQUAL(uroce_addr_parse("2001:db8::1", &v6), 0);
+	gid = uroce_addr_source(&dev, from.gid, to.gid);
+	CU_ASSERT_PTR_NOT_NULL_FATAL(gid);
+	CU_ASSERT_TRUE(uroce_gid_equal(*gid, from.gid));
+	uroce_gid_text(uroce_addr_next_hop(&dev, *gid, to.gid), text);
+	CU_ASSERT_STRING_EQUAL(text, "192.0.2.253");
+	/* Another's address, and one of the other family. */
+	CU_ASSERT_PTR_NULL(uroce_addr_source(&dev, to.gid, to.gid));
+	CU_ASSERT_PTR_NULL(uroce_addr_source(&dev, from.gid, v6.gid));
 }
 
 static void what_is_beyond_the_prefix_goes_to_the_gateway(void)
@@ -344,6 +368,7 @@ int main(void)
 {
 	static const struct unit_case cases[] = {
 		{"lists of addresses are read", lists_of_addresses_are_read},
+		{"an own address may be asked for", an_own_address_may_be_asked_for},
 		{"what is beyond the prefix goes to the gateway",
 			what_is_beyond_the_prefix_goes_to_the_gateway},
 		{"the gateway's MAC is on the frames", the_gateways_mac_is_on_the_frames},
