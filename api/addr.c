@@ -96,17 +96,18 @@ int uroce_addr_parse_list(struct uroce_device *dev, const char *text)
 	}
 }
 
-static const struct device_addr *find_own(const struct uroce_device *dev, struct uroce_gid gid)
+uint32_t uroce_addr_find(const struct uroce_device *dev, struct uroce_gid gid)
 {
-	for (uint32_t i = 0; i < dev->num_addrs; i++)
-		if (uroce_gid_equal(dev->addrs[i].gid, gid))
-			return &dev->addrs[i];
-	return NULL;
+	uint32_t i = 0;
+
+	while (i < dev->num_addrs && !uroce_gid_equal(dev->addrs[i].gid, gid))
+		i++;
+	return i;
 }
 
 bool uroce_addr_is_own(const struct uroce_device *dev, struct uroce_gid gid)
 {
-	return find_own(dev, gid) != NULL;
+	return uroce_addr_find(dev, gid) < dev->num_addrs;
 }
 
 /* How many leading bits two addresses share, at most `most`. */
@@ -138,23 +139,22 @@ static const struct device_addr *source_for(const struct uroce_device *dev, stru
 	return best;
 }
 
-const struct uroce_gid *uroce_addr_source(
-	const struct uroce_device *dev, struct uroce_gid from, struct uroce_gid to)
+const struct device_addr *uroce_addr_source(
+	const struct uroce_device *dev, struct uroce_gid to, uint16_t source)
 {
-	const struct device_addr *source =
-		uroce_gid_is_unspecified(from) ? source_for(dev, to) : find_own(dev, from);
+	const struct device_addr *addr;
 
-	if (!source || uroce_gid_is_ipv4(source->gid) != uroce_gid_is_ipv4(to))
+	if (source == 0)
+		return source_for(dev, to);
+	if (source > dev->num_addrs)
 		return NULL;
-	return &source->gid;
+	addr = &dev->addrs[source - 1];
+	return uroce_gid_is_ipv4(addr->gid) == uroce_gid_is_ipv4(to) ? addr : NULL;
 }
 
-struct uroce_gid uroce_addr_next_hop(
-	const struct uroce_device *dev, struct uroce_gid from, struct uroce_gid to)
+struct uroce_gid uroce_addr_next_hop(const struct device_addr *source, struct uroce_gid to)
 {
-	const struct device_addr *source = find_own(dev, from);
-
-	if (!source || uroce_gid_is_unspecified(source->gateway) ||
+	if (uroce_gid_is_unspecified(source->gateway) ||
 		shared_bits(source->gid, to, source->prefix_bits) == source->prefix_bits)
 		return to;
 	return source->gateway;

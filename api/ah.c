@@ -73,7 +73,8 @@ static int take_paths(struct uroce_ah *ah)
 	const struct uroce_route route = {.gid = uroce_gid_load(ah->conf.dgid),
 		.flow_label = ah->conf.flow_label,
 		.traffic_class = ah->conf.traffic_class,
-		.hop_limit = ah->conf.hop_limit};
+		.hop_limit = ah->conf.hop_limit,
+		.source = ah->conf.source};
 	int err = uroce_path_learn(dev, &route, ah->conf.mac);
 
 	if (err)

@@ -238,27 +238,25 @@ int uroce_qp_create_any(
 int uroce_addr_parse(const char *text, struct device_addr *addr);
 /* Several, parted by commas, into the device's list; -EINVAL, also for none or too many. */
 int uroce_addr_parse_list(struct uroce_device *dev, const char *text);
+/* The index of an own address; num_addrs: it is none. */
+uint32_t uroce_addr_find(const struct uroce_device *dev, struct uroce_gid gid);
 bool uroce_addr_is_own(const struct uroce_device *dev, struct uroce_gid gid);
-/*
- * The own address to send from to `to`: `from`, or, if that is unspecified, the one that fits best;
- * NULL: none of that family, or `from` is not ours.
- */
-const struct uroce_gid *uroce_addr_source(
-	const struct uroce_device *dev, struct uroce_gid from, struct uroce_gid to);
+/* The own address to send from to `to`; source: see UROCE_SOURCE. NULL: none of that family. */
+const struct device_addr *uroce_addr_source(
+	const struct uroce_device *dev, struct uroce_gid to, uint16_t source);
 
-/* Who on the link is given what goes from this address of ours to `to`. */
-struct uroce_gid uroce_addr_next_hop(
-	const struct uroce_device *dev, struct uroce_gid from, struct uroce_gid to);
+/* Who on the link is given what goes from an address of ours to `to`. */
+struct uroce_gid uroce_addr_next_hop(const struct device_addr *source, struct uroce_gid to);
 
 /* ---- path.c ---- */
 
 /* Where to, and how. */
 struct uroce_route {
 	struct uroce_gid gid;
-	struct uroce_gid from; /* an address of ours; unspecified: the one that fits best */
 	uint32_t flow_label;
 	uint8_t traffic_class;
 	uint8_t hop_limit; /* 0: the default */
+	uint16_t source;   /* UROCE_SOURCE(i); 0: the one that fits best */
 };
 
 /* The device's lock is held for these. */

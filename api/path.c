@@ -23,7 +23,7 @@ int uroce_path_learn(
 	struct uroce_device *dev, const struct uroce_route *route, const uint8_t mac[6])
 {
 	static const uint8_t none[6];
-	const struct uroce_gid *source = uroce_addr_source(dev, route->from, route->gid);
+	const struct device_addr *source = uroce_addr_source(dev, route->gid, route->source);
 	struct uroce_gid hop;
 	uint8_t known[6];
 
@@ -31,7 +31,7 @@ int uroce_path_learn(
 		return -EADDRNOTAVAIL;
 	if (needs_no_neighbour(dev, route->gid))
 		return 0;
-	hop = uroce_addr_next_hop(dev, *source, route->gid);
+	hop = uroce_addr_next_hop(source, route->gid);
 	if (memcmp(mac, none, sizeof(none)) != 0)
 		return uroce_path_set_mac(dev, hop, mac);
 	return dev->resolves || uroce_neigh_find(&dev->neigh, hop, known) > 0 ? 0 : -EHOSTUNREACH;
@@ -62,7 +62,7 @@ static bool is_same_path(const struct uroce_path *a, const struct uroce_path *b)
 struct path_entry *uroce_path_take(struct uroce_worker *worker, const struct uroce_route *route)
 {
 	struct uroce_device *dev = worker->dev;
-	const struct uroce_gid *source = uroce_addr_source(dev, route->from, route->gid);
+	const struct device_addr *source = uroce_addr_source(dev, route->gid, route->source);
 	struct uroce_path path = {.dst = route->gid,
 		.tos = route->traffic_class,
 		.ttl = route->hop_limit ? route->hop_limit : UROCE_HOP_LIMIT_DEFAULT,
@@ -71,7 +71,7 @@ struct path_entry *uroce_path_take(struct uroce_worker *worker, const struct uro
 
 	if (!source)
 		return NULL;
-	path.src = *source;
+	path.src = source->gid;
 	for (entry = dev->paths; entry; entry = entry->next)
 		if (entry->worker == worker && is_same_path(&entry->made, &path))
 			break;
@@ -82,7 +82,7 @@ struct path_entry *uroce_path_take(struct uroce_worker *worker, const struct uro
 		entry->worker = worker;
 		memcpy(path.smac, dev->mac, sizeof(path.smac));
 		entry->made = entry->path = path;
-		entry->hop = uroce_addr_next_hop(dev, path.src, path.dst);
+		entry->hop = uroce_addr_next_hop(source, path.dst);
 		if (!needs_no_neighbour(dev, path.dst) &&
 			uroce_neigh_hold(&dev->neigh, entry->hop) != 0) {
 			free(entry);

@@ -216,16 +216,16 @@ static int take_path(
 	struct qp_shell *shell, const struct uroce_qp_modify_attr *attr, struct path_entry **path)
 {
 	const struct uroce_route route = {.gid = uroce_gid_load(attr->dgid),
-		.from = uroce_gid_load(attr->sgid),
 		.flow_label = attr->flow_label,
 		.traffic_class = attr->traffic_class,
-		.hop_limit = attr->hop_limit};
+		.hop_limit = attr->hop_limit,
+		.source = attr->source};
 	bool reachable;
 
 	if (uroce_gid_is_unspecified(route.gid))
 		return -EINVAL;
 	pthread_mutex_lock(&shell->dev->lock);
-	reachable = uroce_addr_source(shell->dev, route.from, route.gid) != NULL;
+	reachable = uroce_addr_source(shell->dev, route.gid, route.source) != NULL;
 	*path = reachable ? uroce_path_take(shell->worker, &route) : NULL;
 	pthread_mutex_unlock(&shell->dev->lock);
 	if (!reachable)
@@ -309,7 +309,7 @@ int uroce_qp_query(struct uroce_qp *qp, struct uroce_qp_modify_attr *attr)
 	pthread_mutex_lock(&shell->dev->lock);
 	if (shell->path) {
 		uroce_gid_store(attr->dgid, shell->path->made.dst);
-		uroce_gid_store(attr->sgid, shell->path->made.src);
+		attr->source = UROCE_SOURCE(uroce_addr_find(shell->dev, shell->path->made.src));
 		attr->flow_label = shell->path->made.flow_label;
 		attr->traffic_class = shell->path->made.tos;
 		attr->hop_limit = shell->path->made.ttl;
@@ -392,8 +392,7 @@ static uint8_t choose(uint8_t value, uint8_t fallback)
 
 static int learn_peer(struct uroce_device *dev, const struct uroce_peer *peer)
 {
-	const struct uroce_route route = {
-		.gid = uroce_gid_load(peer->gid), .from = uroce_gid_load(peer->sgid)};
+	const struct uroce_route route = {.gid = uroce_gid_load(peer->gid), .source = peer->source};
 	int err;
 
 	if (uroce_gid_is_unspecified(route.gid) || uroce_gid_is_multicast(route.gid))
@@ -418,11 +417,13 @@ static int to_rtr(struct uroce_qp *qp, const struct uroce_peer *peer)
 		.max_dest_rd_atomic =
 			choose(peer->max_dest_rd_atomic, (uint8_t)qp->caps.max_dest_rd_atomic),
 		.min_rnr_timer = choose(peer->min_rnr_timer, MIN_RNR_TIMER_DEFAULT),
+		.flow_label = peer->flow_label,
+		.traffic_class = peer->traffic_class,
 		.hop_limit = UROCE_HOP_LIMIT_DEFAULT,
+		.source = peer->source,
 	};
 
 	memcpy(attr.dgid, peer->gid, sizeof(attr.dgid));
-	memcpy(attr.sgid, peer->sgid, sizeof(attr.sgid));
 	return advance(qp, UROCE_QP_INIT, &attr, UROCE_QP_ATTR_ACCESS_FLAGS);
 }
 

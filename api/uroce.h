@@ -132,6 +132,12 @@ void uroce_device_query(const struct uroce_device *dev, struct uroce_device_attr
 int uroce_device_gid(const struct uroce_device *dev, unsigned int i, uint8_t gid[16]);
 
 /*
+ * For fields named source: to be written from address i of the device. 0, which is no address: from
+ * the one that fits best. The peer must know us by the address that is used.
+ */
+#define UROCE_SOURCE(i) ((uint16_t)((i) + 1))
+
+/*
  * Tells the MAC address of a peer: a static neighbour. Connections to that address use it from
  * now on; those that wait for it start. -EINVAL: addr is no address; -ENOMEM; -ETIMEDOUT: a
  * worker does not poll, and its connections have not heard: call again.
@@ -377,10 +383,10 @@ struct uroce_qp_modify_attr {
 	enum uroce_qp_state cur_state;
 	uint32_t access;     /* enum uroce_access, what the peer may do */
 	uint8_t dgid[16];    /* with UROCE_QP_ATTR_AV: the peer; IPv4 as ::ffff:a.b.c.d */
-	uint8_t sgid[16];    /* and which of our addresses; zero: the one that fits best */
 	uint32_t flow_label; /* 20 bits, also of what the UDP source port is made of; 0: none */
 	uint8_t traffic_class;
 	uint8_t hop_limit;	 /* 0, which could not leave the host, is taken as 64 */
+	uint16_t source;	 /* UROCE_SOURCE(i); 0: the best fitting */
 	uint32_t path_mtu_bytes; /* 256, 512, 1024, 2048 or 4096 */
 	uint32_t dest_qpn;
 	uint32_t rq_psn;
@@ -398,7 +404,7 @@ struct uroce_qp_modify_attr {
  * Sets the attributes named by mask (enum uroce_qp_attr_mask), as the standard's state diagram
  * allows. -EINVAL: not on this edge, one is missing, or out of range: nothing has changed;
  * -EMSGSIZE: path MTU over the port's active MTU; -EADDRNOTAVAIL: the device has no address of the
- * peer's IP version, or sgid is none of its own; -ENOMEM; -ETIMEDOUT.
+ * peer's IP version, or the source is none; -ENOMEM; -ETIMEDOUT.
  */
 int uroce_qp_modify(struct uroce_qp *qp, const struct uroce_qp_modify_attr *attr, uint32_t mask);
 
@@ -428,7 +434,6 @@ struct uroce_peer {
 	uint64_t addr;	    /* of a region that it lends, if any; not used by uroce */
 	uint32_t rkey;
 	/* how we treat it; a peer's own record leaves these zero */
-	uint8_t sgid[16];	    /* our own address towards it: the one that fits best */
 	uint8_t timeout;	    /* 14: 67 ms; UROCE_TIMEOUT_NONE */
 	uint8_t retry_cnt;	    /* 7; UROCE_RETRY_NONE */
 	uint8_t rnr_retry;	    /* 7: for ever; UROCE_RNR_RETRY_NONE */
@@ -436,6 +441,9 @@ struct uroce_peer {
 	uint8_t max_rd_atomic;	    /* 16 */
 	uint8_t max_dest_rd_atomic; /* as the queue pair was created */
 	uint32_t access;	    /* what it may do: write, read and atomics */
+	uint32_t flow_label;	    /* these as in struct uroce_qp_modify_attr */
+	uint16_t source;
+	uint8_t traffic_class;
 };
 
 /* This side's record, to be sent to the peer: gid, mac, qpn, psn and mtu_bytes; the rest zero. */
@@ -476,12 +484,14 @@ struct uroce_ah_conf {
 	uint32_t flow_label; /* 20 bits, also of what the UDP source port is made of; 0: none */
 	uint8_t traffic_class;
 	uint8_t hop_limit; /* 64 */
+	uint16_t source;   /* the best fitting; UROCE_SOURCE(i) */
 };
 
 /*
  * An address handle: where datagrams go. For queue pairs of its domain.
- * -EINVAL: the unspecified GID; -EADDRNOTAVAIL: the device has no address of the same IP version;
- * -EHOSTUNREACH: no MAC address is known; -ENOMEM: max_ahs exist; -ETIMEDOUT.
+ * -EINVAL: the unspecified GID; -EADDRNOTAVAIL: the device has no address of the same IP version,
+ * or the source is none; -EHOSTUNREACH: no MAC address is known; -ENOMEM: max_ahs exist;
+ * -ETIMEDOUT.
  */
 int uroce_ah_create(struct uroce_pd *pd, const struct uroce_ah_conf *conf, struct uroce_ah **ah);
 /*

@@ -59,48 +59,45 @@ static const char *source(const char *to)
 {
 	static char text[UROCE_GID_TEXT_BYTES];
 	struct device_addr addr;
-	const struct uroce_gid *gid;
+	const struct device_addr *from;
 
 	CU_ASSERT_EQUAL_FATAL(uroce_addr_parse(to, &addr), 0);
-	gid = uroce_addr_source(&dev, (struct uroce_gid){0}, addr.gid);
-	if (!gid)
+	from = uroce_addr_source(&dev, addr.gid, 0);
+	if (!from)
 		return "none";
-	uroce_gid_text(*gid, text);
+	uroce_gid_text(from->gid, text);
+	return text;
+}
+
+/* Who is given what goes to `to`; source: UROCE_SOURCE(i) or 0. */
+static const char *hop_from(const char *to, uint16_t source)
+{
+	static char text[UROCE_GID_TEXT_BYTES];
+	const struct device_addr *from;
+	struct device_addr addr;
+
+	CU_ASSERT_EQUAL_FATAL(uroce_addr_parse(to, &addr), 0);
+	from = uroce_addr_source(&dev, addr.gid, source);
+	if (!from)
+		return "none";
+	uroce_gid_text(uroce_addr_next_hop(from, addr.gid), text);
 	return text;
 }
 
 static const char *hop(const char *to)
 {
-	static char text[UROCE_GID_TEXT_BYTES];
-	const struct uroce_gid *from;
-	struct device_addr addr;
-
-	CU_ASSERT_EQUAL_FATAL(uroce_addr_parse(to, &addr), 0);
-	from = uroce_addr_source(&dev, (struct uroce_gid){0}, addr.gid);
-	uroce_gid_text(
-		uroce_addr_next_hop(&dev, from ? *from : (struct uroce_gid){0}, addr.gid), text);
-	return text;
+	return hop_from(to, 0);
 }
 
 /* Not the one that fits best, but the one that is asked for, with its gateway. */
 static void an_own_address_may_be_asked_for(void)
 {
-	struct device_addr from, to, v6;
-	const struct uroce_gid *gid;
-	char text[UROCE_GID_TEXT_BYTES];
-
 	CU_ASSERT_EQUAL(list("192.0.2.1/24@192.0.2.254,192.0.2.2/24@192.0.2.253"), 0);
-	CU_ASSERT_EQUAL(uroce_addr_parse("192.0.2.2", &from), 0);
-	CU_ASSERT_EQUAL(uroce_addr_parse("198.51.100.1", &to), 0);
-	CU_ASSERT_EQUAL(uroce_addr_parse("2001:db8::1", &v6), 0);
-	gid = uroce_addr_source(&dev, from.gid, to.gid);
-	CU_ASSERT_PTR_NOT_NULL_FATAL(gid);
-	CU_ASSERT_TRUE(uroce_gid_equal(*gid, from.gid));
-	uroce_gid_text(uroce_addr_next_hop(&dev, *gid, to.gid), text);
-	CU_ASSERT_STRING_EQUAL(text, "192.0.2.253");
-	/* Another's address, and one of the other family. */
-	CU_ASSERT_PTR_NULL(uroce_addr_source(&dev, to.gid, to.gid));
-	CU_ASSERT_PTR_NULL(uroce_addr_source(&dev, from.gid, v6.gid));
+	CU_ASSERT_STRING_EQUAL(hop_from("198.51.100.1", UROCE_SOURCE(0)), "192.0.2.254");
+	CU_ASSERT_STRING_EQUAL(hop_from("198.51.100.1", UROCE_SOURCE(1)), "192.0.2.253");
+	/* One that there is not, and one of the other family. */
+	CU_ASSERT_STRING_EQUAL(hop_from("198.51.100.1", UROCE_SOURCE(2)), "none");
+	CU_ASSERT_STRING_EQUAL(hop_from("2001:db8::1", UROCE_SOURCE(0)), "none");
 }
 
 static void what_is_beyond_the_prefix_goes_to_the_gateway(void)
@@ -114,7 +111,7 @@ static void what_is_beyond_the_prefix_goes_to_the_gateway(void)
 	CU_ASSERT_STRING_EQUAL(hop("fe80::9"), "fe80::9");
 	CU_ASSERT_EQUAL(list("192.0.2.1/24"), 0);
 	CU_ASSERT_STRING_EQUAL(hop("10.0.0.1"), "10.0.0.1");
-	CU_ASSERT_STRING_EQUAL(hop("2001:db8::1"), "2001:db8::1");
+	CU_ASSERT_STRING_EQUAL(hop("2001:db8::1"), "none");
 }
 
 /* A handle to somebody beyond it has the gateway's MAC, and follows it. */
