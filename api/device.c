@@ -4,7 +4,7 @@
  *
  * Everything that a device will ever need is allocated here, so that the data path never has to.
  */
-#include "device.h"
+#include "conn.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -23,6 +23,7 @@ enum {
 	MTU_DEFAULT = 4096,
 	AHS_DEFAULT = 1024,
 	AHS_MAX = 1 << 20,
+	CONNS_MAX = UROCE_CM_IDS_MAX,
 	QPS_MAX = 1 << 20,
 	MRS_MAX = 1 << 22,
 };
@@ -56,8 +57,9 @@ static int take_conf(struct uroce_device *dev, const struct uroce_device_conf *c
 	c->num_mbufs = c->num_mbufs ? c->num_mbufs : MBUFS_DEFAULT;
 	c->mtu_bytes = c->mtu_bytes ? c->mtu_bytes : MTU_DEFAULT;
 	c->max_ahs = c->max_ahs ? c->max_ahs : AHS_DEFAULT;
+	c->max_conns = c->max_conns ? c->max_conns : 2 * c->max_qps * c->num_workers;
 	if (c->num_workers > UROCE_WORKERS_MAX || c->max_qps > QPS_MAX || c->max_mrs > MRS_MAX ||
-		c->max_ahs > AHS_MAX || c->icrc_mode > UROCE_ICRC_OFF)
+		c->max_ahs > AHS_MAX || c->max_conns > CONNS_MAX || c->icrc_mode > UROCE_ICRC_OFF)
 		return -EINVAL;
 	return 0;
 }
@@ -93,6 +95,7 @@ static void free_device(struct uroce_device *dev)
 	uroce_neigh_fini(&dev->neigh);
 	uroce_channel_fini(&dev->own_channel);
 	free(dev->ah_numbers);
+	pthread_mutex_destroy(&dev->manager_lock);
 	pthread_mutex_destroy(&dev->groups_lock);
 	pthread_mutex_destroy(&dev->lock);
 	free(dev->workers);
@@ -120,6 +123,7 @@ static int create(const struct uroce_device_conf *conf, struct uroce_device **ou
 		return -ENOMEM;
 	pthread_mutex_init(&dev->lock, NULL);
 	pthread_mutex_init(&dev->groups_lock, NULL);
+	pthread_mutex_init(&dev->manager_lock, NULL);
 	uroce_channel_init(&dev->own_channel, dev, -1);
 	err = take_conf(dev, conf);
 	init_neigh(dev);
@@ -272,15 +276,21 @@ int uroce_device_open_link(const struct uroce_device_conf *conf, const uint8_t m
 
 int uroce_device_close(struct uroce_device *dev)
 {
+	/* The connection manager has one of each itself. */
+	uint32_t own = atomic_load(&dev->workers[0].manager) ? 1 : 0;
 	bool busy;
 
 	pthread_mutex_lock(&dev->lock);
-	busy = dev->num_pds || dev->num_cqs || dev->num_qps || dev->num_channels;
+	busy = dev->num_pds > own || dev->num_cqs > own || dev->num_qps > own ||
+		dev->num_channels || dev->num_conn_channels;
 	pthread_mutex_unlock(&dev->lock);
 	if (busy)
 		return -EBUSY;
-	for (unsigned int i = 0; i < dev->num_workers; i++)
+	for (unsigned int i = 0; i < dev->num_workers; i++) {
 		uroce_worker_stop(&dev->workers[i]);
+		uroce_worker_retire(&dev->workers[i]);
+	}
+	uroce_conn_manager_fini(dev);
 	if (dev->has_port) {
 		uroce_telemetry_remove(&dev->telemetry);
 		for (unsigned int i = 0; i < dev->num_workers; i++)

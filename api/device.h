@@ -19,6 +19,7 @@
 #include "telemetry.h"
 #include "uroce.h"
 
+struct conn_manager;
 struct uroce_request;
 
 enum {
@@ -41,6 +42,7 @@ struct uroce_worker {
 	uint64_t patience_ns;	  /* how long a control call of another thread waits */
 	struct uroce_ring events; /* to uroce_event_poll */
 	void *events_memory;
+	_Atomic(struct conn_manager *) manager; /* of connections; the first worker's, if any */
 	/* sleeping */
 	uint32_t idle_turns;
 	uint32_t neigh_version; /* of the table that the paths are made of */
@@ -125,7 +127,8 @@ struct uroce_device {
 	struct group_entry *groups;
 	/* Of queues that were made on none; its descriptor tells of the workers' events too. */
 	struct uroce_channel own_channel;
-	uint32_t num_pds, num_cqs, num_qps, num_channels, next_pd;
+	uint32_t num_pds, num_cqs, num_qps, num_channels, num_conn_channels, next_pd;
+	pthread_mutex_t manager_lock; /* while the connection manager is made */
 	struct uroce_telemetry_device telemetry;
 	unsigned int num_workers;
 	struct uroce_worker *workers;
@@ -161,8 +164,9 @@ struct qp_shell {
 	struct uroce_pd *pd;
 	struct path_entry *path;
 	struct uroce_qp_conf conf;
-	uint32_t psn;		/* of its first request */
-	_Atomic uint32_t state; /* as last set; the engine may have gone on to ERR */
+	uint32_t psn;		  /* of its first request */
+	_Atomic uint32_t state;	  /* as last set; the engine may have gone on to ERR */
+	atomic_bool is_connected; /* it is a connection's: see conn_qp.c */
 };
 
 /*
@@ -180,6 +184,8 @@ uint64_t uroce_random64(void);
 
 int uroce_worker_init(struct uroce_worker *worker, struct uroce_device *dev, unsigned int index);
 void uroce_worker_fini(struct uroce_worker *worker);
+/* Nobody polls it any more, whoever did. */
+void uroce_worker_retire(struct uroce_worker *worker);
 
 /*
  * Carries out a command on the worker's core: at once if this thread polls it or nobody does, else

@@ -168,7 +168,8 @@ int uroce_qp_destroy(struct uroce_qp *qp)
 	struct qp_shell *shell = qp->owner;
 	struct uroce_device *dev = shell->dev;
 	struct uroce_cmd cmd = {.kind = UROCE_CMD_QP_DESTROY, .qp = qp};
-	int err = uroce_worker_ctrl(shell->worker, &cmd);
+	int err =
+		atomic_load(&shell->is_connected) ? -EBUSY : uroce_worker_ctrl(shell->worker, &cmd);
 
 	if (err)
 		return err;
