@@ -49,6 +49,8 @@ enum {
 	UROCE_CM_CMA_BYTES = 36, /* the header of rdma_cm in front of private data */
 	UROCE_CM_PRIVATE_BYTES_MAX = 216,
 	UROCE_CM_IDS_MAX = 1 << 20,
+	UROCE_CM_LISTENERS_MAX = 1 << 12,
+	UROCE_CM_REPLIES_MAX = 1 << 16,
 };
 
 /* How long to wait and how often to ask again. In a conf, 0 is the default. */
