@@ -46,6 +46,7 @@ struct uroce_conn {
 	struct uroce_cm_params params;
 	uint16_t local_port, remote_port;
 	uint32_t num_events; /* on the channel's list */
+	bool is_gone;	     /* it is being removed */
 	/* While it asks: the list of those who do. */
 	struct uroce_conn **asks_in;
 	struct uroce_conn *ask_next, *ask_prev;

@@ -161,41 +161,49 @@ static void append(struct uroce_conn_channel *channel, struct conn_item *item)
 	channel->last = item;
 }
 
-static void forget_items(struct uroce_conn *conn)
+/* Items of connections that are gone leave the list. */
+static void drop_items(struct uroce_conn_channel *channel)
 {
-	struct uroce_conn_channel *channel = conn->channel;
 	struct conn_item *item = channel->first, *next;
 
 	channel->first = channel->last = NULL;
 	for (; item; item = next) {
 		next = item->next;
-		if (item->conn == conn)
+		if (item->conn->is_gone)
 			free(item);
 		else
 			append(channel, item);
 	}
 }
 
-/* The connection of a request to this listener that nobody has seen; NULL: there is none. */
+/* Connections of requests to this listener that nobody has seen, as a list. */
 static struct uroce_conn *find_unseen(const struct uroce_conn *listener)
 {
-	const struct conn_item *item = listener->channel->first;
+	struct uroce_conn *list = NULL;
 
-	while (item && item->listener != listener)
-		item = item->next;
-	return item ? item->conn : NULL;
+	for (struct conn_item *item = listener->channel->first; item; item = item->next) {
+		if (item->listener != listener)
+			continue;
+		item->conn->is_gone = true;
+		item->conn->ask_next = list;
+		list = item->conn;
+	}
+	return list;
 }
 
 void uroce_conn_remove(struct uroce_conn *conn)
 {
-	struct uroce_conn *unseen;
+	struct uroce_conn *unseen = conn->kind == CONN_LISTENER ? find_unseen(conn) : NULL;
+	struct uroce_conn *next;
 
-	while (conn->kind == CONN_LISTENER && (unseen = find_unseen(conn))) {
-		uroce_conn_remove(unseen);
+	conn->is_gone = true;
+	if (conn->num_events > 0 || unseen)
+		drop_items(conn->channel);
+	for (; unseen; unseen = next) {
+		next = unseen->ask_next;
+		detach(unseen);
 		free(unseen);
 	}
-	if (conn->num_events > 0)
-		forget_items(conn);
 	detach(conn);
 }
 

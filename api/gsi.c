@@ -412,9 +412,11 @@ static void wait_for_mac(
 
 	if (waits_already(gsi, path, bytes))
 		return;
-	if (!gsi->spare.first)
+	if (!gsi->spare.first && gsi->waiting.first)
 		drop_waiting(gsi, gsi->waiting.first->path);
 	mad = take_first(&gsi->spare);
+	if (!mad)
+		return;
 	mad->path = path;
 	mad->since_ns = now_ns;
 	mad->is_empty = !bytes;
