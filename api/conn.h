@@ -91,6 +91,9 @@ struct conn_manager {
 
 /* ---- conn_manager.c ---- */
 
+/* Whether what a device's configuration says of connections is in range; -EINVAL. */
+int uroce_conn_conf_check(const struct uroce_device_conf *conf);
+
 /* The device's manager, made if there is none. -ENOMEM; -ETIMEDOUT. */
 int uroce_conn_manager_get(struct uroce_device *dev, struct conn_manager **manager);
 /* Frees it, if there is one; nobody polls the device's workers any more. */

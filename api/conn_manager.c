@@ -15,7 +15,12 @@ enum {
 	MADS_PER_TURN = 64,
 	NS_PER_MS = 1000000,
 	LISTENERS_MAX = 256,
+	MTU_MAX = 4096,
 };
+
+/* The manager's defaults. */
+#define RETRY_NS     (40ull * NS_PER_MS)
+#define RETRY_MAX_NS (2000ull * NS_PER_MS)
 
 /* ---- making and freeing ---- */
 
@@ -26,27 +31,42 @@ static uint64_t guid_of(const uint8_t mac[6])
 		uroce_load_be24(mac + 3);
 }
 
+static struct uroce_cm_conf make_conf(const struct uroce_device_conf *c, uint32_t mtu_bytes)
+{
+	uint64_t first_ns = (uint64_t)c->conn_retry_ms * NS_PER_MS;
+	uint64_t max_ns = (uint64_t)c->conn_retry_max_ms * NS_PER_MS;
+
+	return (struct uroce_cm_conf){
+		.max_ids = c->max_conns,
+		.max_listeners = LISTENERS_MAX,
+		.mtu_bytes = mtu_bytes,
+		/* With the one of them that is given, the other's default may not fit. */
+		.timing = {.retry_first_ns = first_ns == 0 && max_ns < RETRY_NS ? max_ns : first_ns,
+			.retry_max_ns = max_ns == 0 && first_ns > RETRY_MAX_NS ? first_ns : max_ns,
+			.retries = c->conn_retries,
+			.remote_response_timeout = c->conn_timeout},
+	};
+}
+
+int uroce_conn_conf_check(const struct uroce_device_conf *dev_conf)
+{
+	const struct uroce_cm_conf conf = make_conf(dev_conf, MTU_MAX);
+
+	return uroce_cm_bytes(&conf) > 0 ? 0 : -EINVAL;
+}
+
 static int init_cm(struct conn_manager *manager)
 {
 	const struct uroce_device *dev = manager->dev;
-	const struct uroce_device_conf *c = &dev->conf;
-	const struct uroce_cm_conf conf = {
-		.max_ids = c->max_conns,
-		.max_listeners = LISTENERS_MAX,
-		.mtu_bytes = dev->active_mtu_bytes,
-		.ca_guid = guid_of(dev->mac),
-		.seed = uroce_random64(),
-		.timing = {.retry_first_ns = (uint64_t)c->conn_retry_ms * NS_PER_MS,
-			.retry_max_ns = (uint64_t)c->conn_retry_max_ms * NS_PER_MS,
-			.retries = c->conn_retries},
-	};
-	size_t bytes = uroce_cm_bytes(&conf);
+	struct uroce_cm_conf conf = make_conf(&dev->conf, dev->active_mtu_bytes);
 
-	manager->cm_memory = bytes ? uroce_allocate(bytes) : NULL;
+	conf.ca_guid = guid_of(dev->mac);
+	conf.seed = uroce_random64();
+	manager->cm_memory = uroce_allocate(uroce_cm_bytes(&conf));
 	if (!manager->cm_memory)
 		return -ENOMEM;
 	manager->cm = uroce_cm_init(manager->cm_memory, &conf);
-	return manager->cm ? 0 : -ENOMEM;
+	return 0;
 }
 
 static int create(struct uroce_device *dev)

@@ -23,7 +23,6 @@ enum {
 	MTU_DEFAULT = 4096,
 	AHS_DEFAULT = 1024,
 	AHS_MAX = 1 << 20,
-	CONNS_MAX = UROCE_CM_IDS_MAX,
 	QPS_MAX = 1 << 20,
 	MRS_MAX = 1 << 22,
 };
@@ -34,6 +33,14 @@ int uroce_eal_init_embedded(unsigned int num_ports)
 }
 
 /* ---- opening ---- */
+
+/* Two per queue pair, as far as numbers reach. */
+static uint32_t default_conns(const struct uroce_device_conf *conf)
+{
+	uint64_t conns = 2ull * conf->max_qps * conf->num_workers;
+
+	return conns < UROCE_CM_IDS_MAX ? (uint32_t)conns : (uint32_t)UROCE_CM_IDS_MAX;
+}
 
 static int take_conf(struct uroce_device *dev, const struct uroce_device_conf *conf)
 {
@@ -57,9 +64,11 @@ static int take_conf(struct uroce_device *dev, const struct uroce_device_conf *c
 	c->num_mbufs = c->num_mbufs ? c->num_mbufs : MBUFS_DEFAULT;
 	c->mtu_bytes = c->mtu_bytes ? c->mtu_bytes : MTU_DEFAULT;
 	c->max_ahs = c->max_ahs ? c->max_ahs : AHS_DEFAULT;
-	c->max_conns = c->max_conns ? c->max_conns : 2 * c->max_qps * c->num_workers;
+	if (c->max_conns == 0)
+		c->max_conns = default_conns(c);
 	if (c->num_workers > UROCE_WORKERS_MAX || c->max_qps > QPS_MAX || c->max_mrs > MRS_MAX ||
-		c->max_ahs > AHS_MAX || c->max_conns > CONNS_MAX || c->icrc_mode > UROCE_ICRC_OFF)
+		c->max_ahs > AHS_MAX || uroce_conn_conf_check(c) != 0 ||
+		c->icrc_mode > UROCE_ICRC_OFF)
 		return -EINVAL;
 	return 0;
 }

@@ -311,7 +311,7 @@ bool uroce_gsi_begin(struct uroce_gsi *gsi, uint64_t now_ns)
 	if (pthread_mutex_trylock(&gsi->dev->lock) != 0)
 		return false;
 	send_waiting(gsi);
-	while (uroce_gsi_deadline_ns(gsi) <= now_ns) {
+	while (gsi->waiting.first && uroce_gsi_deadline_ns(gsi) <= now_ns) {
 		struct gsi_path *path = gsi->waiting.first->path;
 
 		set_answer(gsi, path, NOBODY);

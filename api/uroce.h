@@ -90,9 +90,11 @@ struct uroce_device_conf {
 	 * and questions among them: 2 per queue pair. */
 	uint32_t max_conns;
 	/* A message without an answer is repeated, first after conn_retry_ms (40), then after twice
-	 * that and so on up to conn_retry_max_ms (2000), conn_retries (8) times in all. */
+	 * that and so on up to conn_retry_max_ms (2000), conn_retries (8, at most 15) times in all;
+	 * after the last one the peer has 4.096 us * 2^conn_timeout (20: 4.3 s, at most 31). */
 	uint32_t conn_retry_ms, conn_retry_max_ms;
 	uint8_t conn_retries;
+	uint8_t conn_timeout;
 };
 
 /*
