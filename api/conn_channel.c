@@ -279,8 +279,8 @@ static bool dispatch_one(struct conn_manager *manager)
 		follow(item->conn, &item->event);
 	}
 	item->conn->num_events++;
+	/* It is raised: whoever made the event known raised all. */
 	append(item->conn->channel, item);
-	uroce_conn_channel_raise(item->conn->channel);
 	return true;
 }
 

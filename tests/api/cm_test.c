@@ -60,7 +60,7 @@ static void attributes_are_what_both_sides_can(void)
 	struct uroce_qp_modify_attr attr;
 	struct uroce_conn *listener, *client, *server;
 	struct uroce_conn_conf conf,
-		mine = {.max_rd_atomic = 3,
+		mine = {.max_rd_atomic = 1,
 			.max_dest_rd_atomic = UROCE_TIMEOUT_NONE,
 			.rnr_retry = 5,
 			.min_rnr_timer = 20,
@@ -90,7 +90,7 @@ static void attributes_are_what_both_sides_can(void)
 	CU_ASSERT_EQUAL(attr.retry_cnt, 4);
 	CU_ASSERT_EQUAL(attr.rnr_retry, 5);
 	CU_ASSERT_EQUAL(attr.max_rd_atomic, 0);
-	CU_ASSERT_EQUAL(attr.max_dest_rd_atomic, 2);
+	CU_ASSERT_EQUAL(attr.max_dest_rd_atomic, 1);
 	CU_ASSERT_EQUAL(attr.dest_qpn, uroce_qp_number(mine.qp));
 	CU_ASSERT_EQUAL(uroce_qp_query(mine.qp, &attr), 0);
 	CU_ASSERT_EQUAL(attr.path_mtu_bytes, 1024);
@@ -98,7 +98,7 @@ static void attributes_are_what_both_sides_can(void)
 	CU_ASSERT_EQUAL(attr.retry_cnt, 4);
 	CU_ASSERT_EQUAL(attr.rnr_retry, 0);
 	CU_ASSERT_EQUAL(attr.min_rnr_timer, 20);
-	CU_ASSERT_EQUAL(attr.max_rd_atomic, 2);
+	CU_ASSERT_EQUAL(attr.max_rd_atomic, 1);
 	CU_ASSERT_EQUAL(attr.max_dest_rd_atomic, 0);
 	CU_ASSERT_EQUAL(attr.access, UROCE_ACCESS_REMOTE_READ);
 	destroy(client);
@@ -421,19 +421,24 @@ static void a_datagram_service_is_refused(void)
 static void a_neighbour_is_asked_for(void)
 {
 	static const uint8_t mac[6] = {2, 0, 0, 0, 0, 9};
-	struct uroce_conn_conf conf = {.addr = "192.0.2.2", .context = &conf};
-	struct uroce_conn *known, *late, *never, *again;
+	struct uroce_conn_conf conf = {.addr = "192.0.2.2", .context = &conf}, there;
+	struct uroce_conn *known, *late[2], *never, *client;
+	uint64_t took_ns = 0;
 
 	start();
 	pair.side[0].dev->resolves = true;
 	CU_ASSERT_EQUAL(uroce_conn_resolve(channels[0], &conf, &known), 0);
 	conf.addr = "192.0.2.9";
-	CU_ASSERT_EQUAL(uroce_conn_resolve(channels[0], &conf, &late), 0);
-	CU_ASSERT_EQUAL(uroce_conn_resolve(channels[0], &conf, &again), 0);
+	CU_ASSERT_EQUAL(uroce_conn_resolve(channels[0], &conf, &late[0]), 0);
+	CU_ASSERT_EQUAL(uroce_conn_resolve(channels[0], &conf, &late[1]), 0);
 	conf.addr = "192.0.2.10";
 	CU_ASSERT_EQUAL(uroce_conn_resolve(channels[0], &conf, &never), 0);
 	conf.addr = "nobody";
-	CU_ASSERT_EQUAL(uroce_conn_resolve(channels[0], &conf, &again), -EINVAL);
+	CU_ASSERT_EQUAL(uroce_conn_resolve(channels[0], &conf, &never), -EINVAL);
+	/* Who connects there meanwhile hears from the peer alone: here nothing, yet. */
+	there = to_peer(new_qp(0, UROCE_QP_RC));
+	there.addr = "192.0.2.9";
+	client = ask(&there);
 	expect(0, UROCE_CONN_ROUTE_RESOLVED);
 	CU_ASSERT_PTR_EQUAL(event.conn, known);
 	CU_ASSERT_PTR_EQUAL(event.context, &conf);
@@ -442,18 +447,23 @@ static void a_neighbour_is_asked_for(void)
 	CU_ASSERT_EQUAL(uroce_conn_poll(channels[0], &event), 0);
 	CU_ASSERT_EQUAL(uroce_device_neighbour_set(pair.side[0].dev, "192.0.2.9", mac), 0);
 	for (int i = 0; i < 2; i++) {
-		expect(0, UROCE_CONN_ROUTE_RESOLVED);
-		CU_ASSERT_TRUE(event.conn == late || event.conn == again);
+		CU_ASSERT_TRUE_FATAL(next(0, &took_ns));
+		CU_ASSERT_EQUAL(event.type, UROCE_CONN_ROUTE_RESOLVED);
+		CU_ASSERT_TRUE(event.conn == late[0] || event.conn == late[1]);
 		CU_ASSERT_EQUAL(event.remote_gid[15], 9);
+		CU_ASSERT_TRUE(took_ns < NS_PER_MS);
 	}
+	turns(100);
+	CU_ASSERT_EQUAL(uroce_conn_poll(channels[0], &event), 0);
+	destroy(client);
 	expect(0, UROCE_CONN_UNREACHABLE);
 	CU_ASSERT_PTR_EQUAL(event.conn, never);
 	CU_ASSERT_EQUAL(event.error, -EHOSTUNREACH);
 	CU_ASSERT_EQUAL(uroce_conn_poll(channels[0], &event), 0);
 	uroce_conn_destroy(known);
-	uroce_conn_destroy(late);
+	uroce_conn_destroy(late[0]);
+	uroce_conn_destroy(late[1]);
 	uroce_conn_destroy(never);
-	uroce_conn_destroy(again);
 	stop();
 }
 

@@ -325,12 +325,36 @@ static void mads_that_wait_are_bounded(void)
 	stop();
 }
 
+/* It is not one of those that the application asked for. */
+static void the_number_comes_on_top_of_the_others(void)
+{
+	struct uroce_qp_conf conf = {.max_send_wr = 1, .max_recv_wr = 1};
+	struct uroce_qp *qps[64];
+	uint32_t n = 0;
+
+	pair_init(&pair, NULL);
+	conf.send_cq = conf.recv_cq = pair.side[0].cq;
+	while (n < 64 && uroce_qp_create(pair.side[0].pd, &conf, &qps[n]) == 0)
+		n++;
+	CU_ASSERT_EQUAL(n, 63);
+	CU_ASSERT_EQUAL_FATAL(uroce_gsi_open(pair.side[0].dev, &gsi[0]), 0);
+	CU_ASSERT_EQUAL(uroce_qp_create(pair.side[0].pd, &conf, &qps[63]), -ENOMEM);
+	CU_ASSERT_EQUAL(uroce_qp_destroy(qps[--n]), 0);
+	CU_ASSERT_EQUAL(uroce_qp_create(pair.side[0].pd, &conf, &qps[n++]), 0);
+	uroce_gsi_close(gsi[0]);
+	CU_ASSERT_EQUAL(uroce_qp_create(pair.side[0].pd, &conf, &qps[63]), -ENOMEM);
+	while (n > 0)
+		CU_ASSERT_EQUAL(uroce_qp_destroy(qps[--n]), 0);
+	pair_fini(&pair);
+}
+
 int main(void)
 {
 	static const struct unit_case cases[] = {
 		{"MADs arrive with their addresses", mads_arrive_with_their_addresses},
 		{"receives and sends come back", receives_and_sends_come_back},
 		{"the number is known while it is open", the_number_is_known_while_it_is_open},
+		{"the number comes on top of the others", the_number_comes_on_top_of_the_others},
 		{"what is no MAD is left out", what_is_no_mad_is_left_out},
 		{"a MAD waits for the MAC", a_mad_waits_for_the_mac},
 		{"nobody has the address", nobody_has_the_address},
