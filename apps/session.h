@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A program's run: who talks to whom. Both sides in one process over ports in memory, or a server
- * and a client in two processes that find each other by TCP.
+ * and a client in two processes that find each other by TCP, or by connection management.
  */
 #ifndef UROCE_APP_SESSION_H
 #define UROCE_APP_SESSION_H
@@ -33,6 +33,7 @@ struct uroce_session_options {
 	uint16_t port_id;
 	uint16_t mtu_bytes; /* 0: what the port has */
 	bool keep;
+	bool cm; /* the sides find each other by connection management */
 	bool json;
 	bool help;
 };
