@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum {
 	TIMEOUT_DEFAULT = 14,
@@ -66,7 +67,8 @@ static int parse(const char *text, struct uroce_gid *gid)
 {
 	struct device_addr addr;
 
-	if (!text || uroce_addr_parse(text, &addr) != 0)
+	/* Just an address: what VLAN it is in follows from ours. */
+	if (!text || strpbrk(text, "/#") || uroce_addr_parse(text, &addr) != 0)
 		return -EINVAL;
 	*gid = addr.gid;
 	return 0;
@@ -84,7 +86,7 @@ static int find_route(
 	if (!err && conf->local_addr) {
 		err = parse(conf->local_addr, &local);
 		if (!err)
-			route.source = UROCE_SOURCE(uroce_addr_find(dev, local));
+			route.source = uroce_gsi_source(dev, local);
 	}
 	if (err || uroce_gid_is_multicast(route.gid))
 		return -EINVAL;
@@ -241,7 +243,7 @@ int uroce_conn_listen(struct uroce_conn_channel *channel, const struct uroce_con
 
 	if (conf->port == 0 || (conf->addr && parse(conf->addr, &listen.addr) != 0))
 		return -EINVAL;
-	if (conf->addr && !uroce_addr_is_own(manager->dev, listen.addr))
+	if (conf->addr && !uroce_addr_own(manager->dev, listen.addr, 0))
 		return -EADDRNOTAVAIL;
 	conn = add(channel, CONN_LISTENER, conf->context);
 	if (!conn)

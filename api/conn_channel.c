@@ -389,8 +389,7 @@ static void fill_resolved(
 		return;
 	event->remote_qpn = e->sidr_qpn;
 	event->remote_qkey = e->sidr_qkey;
-	event->ah = (struct uroce_ah_conf){.source = UROCE_SOURCE(uroce_addr_find(
-						   conn->channel->manager->dev, conn->route.src))};
+	event->ah.source = uroce_gsi_source(conn->channel->manager->dev, conn->route.src);
 	memcpy(event->ah.dgid, event->remote_gid, sizeof(event->ah.dgid));
 }
 

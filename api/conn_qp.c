@@ -63,7 +63,7 @@ int uroce_conn_move_qp(struct uroce_conn *conn)
 		.access = conn->access,
 		.flow_label = conn->route.flow_label,
 		.traffic_class = conn->route.traffic_class,
-		.source = UROCE_SOURCE(uroce_addr_find(dev, conn->route.src)),
+		.source = uroce_gsi_source(dev, conn->route.src),
 	};
 
 	uroce_gid_store(peer.gid, conn->route.dst);

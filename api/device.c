@@ -49,10 +49,9 @@ static int take_conf(struct uroce_device *dev, const struct uroce_device_conf *c
 	*c = *conf;
 	if (!conf->addr || uroce_addr_parse_list(dev, conf->addr) != 0) {
 		UROCE_LOG(ERR,
-			"\"%s\" is not an address like 192.0.2.1/24 or 2001:db8::1/64, nor at most "
-			"%d "
-			"different ones parted by commas\n",
-			conf->addr ? conf->addr : "(none)", UROCE_LOCAL_ADDRS_MAX);
+			"\"%s\" is not an address like 192.0.2.1/24, 2001:db8::1/64 or, of VLAN "
+			"100, 192.0.2.1/24#100, nor at most 8 different ones parted by commas\n",
+			conf->addr ? conf->addr : "(none)");
 		return -EINVAL;
 	}
 	c->addr = NULL; /* the caller's */
@@ -113,13 +112,12 @@ static void free_device(struct uroce_device *dev)
 	free(dev);
 }
 
-static void init_neigh(struct uroce_device *dev)
+/* The MAC is known. */
+static void start_neigh(struct uroce_device *dev)
 {
-	struct uroce_gid addrs[UROCE_LOCAL_ADDRS_MAX];
-
+	uroce_neigh_start(&dev->neigh, dev->mac);
 	for (uint32_t i = 0; i < dev->num_addrs; i++)
-		addrs[i] = dev->addrs[i].gid;
-	uroce_neigh_init(&dev->neigh, addrs, dev->num_addrs);
+		uroce_neigh_add_own(&dev->neigh, dev->addrs[i].gid, dev->addrs[i].tci);
 }
 
 /* A device with tables and nothing that moves frames yet. */
@@ -135,7 +133,7 @@ static int create(const struct uroce_device_conf *conf, struct uroce_device **ou
 	pthread_mutex_init(&dev->manager_lock, NULL);
 	uroce_channel_init(&dev->own_channel, dev, -1);
 	err = take_conf(dev, conf);
-	init_neigh(dev);
+	uroce_neigh_init(&dev->neigh);
 	if (!err)
 		err = allocate_tables(dev);
 	if (err) {
@@ -146,9 +144,10 @@ static int create(const struct uroce_device_conf *conf, struct uroce_device **ou
 	return 0;
 }
 
-/* The workers, once address and MTU are known. */
+/* The workers, once MAC and MTU are known. */
 static int start_workers(struct uroce_device *dev)
 {
+	uroce_addr_make_link_locals(dev);
 	dev->num_workers = dev->conf.num_workers;
 	for (unsigned int i = 0; i < dev->num_workers; i++) {
 		int err = uroce_worker_init(&dev->workers[i], dev, i);
@@ -171,6 +170,14 @@ static bool has_ipv6(const struct uroce_device *dev)
 	return false;
 }
 
+static bool has_vlan(const struct uroce_device *dev)
+{
+	for (uint32_t i = 0; i < dev->num_addrs; i++)
+		if (dev->addrs[i].tci)
+			return true;
+	return false;
+}
+
 static void wake_worker(void *dev, uint32_t id)
 {
 	uroce_worker_wake_sleeper(&((struct uroce_device *)dev)->workers[id]);
@@ -188,6 +195,7 @@ static int open_port(struct uroce_device *dev)
 		.num_mbufs = c->num_mbufs,
 		.mtu_bytes = c->mtu_bytes,
 		.ipv6 = has_ipv6(dev),
+		.vlan = has_vlan(dev),
 		.rx_interrupts = c->idle_sleep_us > 0};
 	int err = uroce_port_open(&dev->port, &port_conf);
 
@@ -248,7 +256,7 @@ int uroce_device_open(const struct uroce_device_conf *conf, struct uroce_device 
 		return err;
 	}
 	dev->resolves = !dev->conf.host_owns_port;
-	uroce_neigh_start(&dev->neigh, dev->mac);
+	start_neigh(dev);
 	/* Who asks for an IPv6 address asks a group. */
 	if (dev->resolves && has_ipv6(dev))
 		uroce_port_allow_multicast(&dev->port);
@@ -274,7 +282,7 @@ int uroce_device_open_link(const struct uroce_device_conf *conf, const uint8_t m
 		free_device(dev);
 		return err;
 	}
-	uroce_neigh_start(&dev->neigh, dev->mac);
+	start_neigh(dev);
 	for (unsigned int i = 0; i < dev->num_workers; i++) {
 		dev->workers[i].ops = ops;
 		dev->workers[i].link = links[i];
@@ -350,6 +358,22 @@ int uroce_device_gid(const struct uroce_device *dev, unsigned int i, uint8_t gid
 	return 0;
 }
 
+int uroce_device_gid_query(
+	const struct uroce_device *dev, unsigned int i, struct uroce_gid_entry *entry)
+{
+	const struct device_addr *addr = &dev->addrs[i];
+
+	if (i >= dev->num_addrs)
+		return -ENOENT;
+	*entry = (struct uroce_gid_entry){.type = UROCE_GID_TYPE_ROCE_V2,
+		.vlan = uroce_addr_vlan(addr),
+		.priority = (uint8_t)(addr->tci >> UROCE_TCI_PRIORITY_SHIFT),
+		.prefix_bits = (uint8_t)(uroce_gid_is_ipv4(addr->gid) ? addr->prefix_bits - 96
+								      : addr->prefix_bits)};
+	uroce_gid_store(entry->gid, addr->gid);
+	return 0;
+}
+
 struct uroce_worker *uroce_device_worker(struct uroce_device *dev, unsigned int i)
 {
 	return i < dev->num_workers ? &dev->workers[i] : NULL;
@@ -357,13 +381,19 @@ struct uroce_worker *uroce_device_worker(struct uroce_device *dev, unsigned int 
 
 int uroce_device_neighbour_set(struct uroce_device *dev, const char *addr, const uint8_t mac[6])
 {
+	const struct device_addr *source;
 	struct device_addr peer;
+	struct uroce_hop hop;
 	int err = uroce_addr_parse(addr, &peer);
 
 	if (err)
 		return err;
+	hop = (struct uroce_hop){peer.gid, uroce_addr_vlan(&peer)};
+	source = uroce_addr_source(dev, peer.gid, 0);
+	if (peer.tci == 0 && source)
+		hop.vlan = uroce_addr_vlan(source);
 	pthread_mutex_lock(&dev->lock);
-	err = uroce_path_set_mac(dev, peer.gid, mac);
+	err = uroce_path_set_mac(dev, hop, mac);
 	pthread_mutex_unlock(&dev->lock);
 	return err;
 }

@@ -25,7 +25,9 @@ struct uroce_request;
 enum {
 	UROCE_CQ_CAPACITY_MAX = 65536,
 	UROCE_HOP_LIMIT_DEFAULT = 64,
-	UROCE_GSI_PATHS = 128 /* addresses that connection management writes to at once */
+	UROCE_VLAN_MAX = 4094, /* 4095 is nobody's */
+	UROCE_SL_MAX = 7,
+	UROCE_GSI_PATHS = 128, /* addresses that connection management writes to at once */
 };
 
 struct uroce_worker {
@@ -63,7 +65,7 @@ struct path_entry {
 	struct uroce_path path; /* the core's, once a queue pair or a handle is on it */
 	struct uroce_path made; /* as it was made, without the other end's MAC */
 	struct uroce_worker *worker;
-	struct uroce_gid hop; /* whose MAC it takes */
+	struct uroce_hop hop; /* whose MAC it takes */
 	uint32_t version;     /* of that MAC as the core was told of it; 0: none */
 	uint32_t refs;
 	struct path_entry *next;
@@ -91,6 +93,7 @@ struct device_addr {
 	uint32_t prefix_bits; /* of the 128; of IPv4's 32, after the 96 that are always the same */
 	/* Who takes what goes beyond the prefix; all zero: everybody is on the link. */
 	struct uroce_gid gateway;
+	uint16_t tci; /* of the VLAN tag of its frames: VLAN and priority; 0: they have none */
 };
 
 /* Queues that fired, and a descriptor that says so; see channel.c. */
@@ -240,19 +243,37 @@ int uroce_qp_create_any(
 
 /* ---- addr.c ---- */
 
-/* Parses an IPv4 or IPv6 address with or without "/length"; -EINVAL. */
+static inline uint16_t uroce_addr_vlan(const struct device_addr *addr)
+{
+	return addr->tci & UROCE_TCI_VLAN_MASK;
+}
+
+/* Parses "address[/length][#vlan[:priority]]"; -EINVAL. */
 int uroce_addr_parse(const char *text, struct device_addr *addr);
 /* Several, parted by commas, into the device's list; -EINVAL, also for none or too many. */
 int uroce_addr_parse_list(struct uroce_device *dev, const char *text);
+/* The MAC is known: link-local addresses that are made of it, behind those that were written. */
+void uroce_addr_make_link_locals(struct uroce_device *dev);
+
 /* The index of an own address; num_addrs: it is none. */
-uint32_t uroce_addr_find(const struct uroce_device *dev, struct uroce_gid gid);
-bool uroce_addr_is_own(const struct uroce_device *dev, struct uroce_gid gid);
+uint32_t uroce_addr_find(const struct uroce_device *dev, struct uroce_gid gid, uint16_t vlan);
+/* The own address with this GID, in that VLAN if there is one, else in another; or NULL. */
+const struct device_addr *uroce_addr_own(
+	const struct uroce_device *dev, struct uroce_gid gid, uint16_t vlan);
+
 /* The own address to send from to `to`; source: see UROCE_SOURCE. NULL: none of that family. */
 const struct device_addr *uroce_addr_source(
 	const struct uroce_device *dev, struct uroce_gid to, uint16_t source);
+/* The source for the answer to somebody who wrote to `own` (a group's, if none of ours). */
+uint16_t uroce_addr_answering(
+	const struct uroce_device *dev, struct uroce_gid own, uint16_t vlan, struct uroce_gid to);
 
-/* Who on the link is given what goes from an address of ours to `to`. */
-struct uroce_gid uroce_addr_next_hop(const struct device_addr *source, struct uroce_gid to);
+/* Who on the link is given what goes to `to`. */
+struct uroce_gid uroce_addr_next_hop(
+	const struct uroce_device *dev, const struct device_addr *source, struct uroce_gid to);
+/* The address of ours that asks for hop's MAC: hop knows it best by its prefix. */
+struct uroce_gid uroce_addr_asker(
+	const struct uroce_device *dev, const struct device_addr *source, struct uroce_gid hop);
 
 /* ---- path.c ---- */
 
@@ -260,23 +281,26 @@ struct uroce_gid uroce_addr_next_hop(const struct device_addr *source, struct ur
 struct uroce_route {
 	struct uroce_gid gid;
 	uint32_t flow_label;
+	uint16_t source; /* UROCE_SOURCE; 0: the best fitting */
 	uint8_t traffic_class;
 	uint8_t hop_limit; /* 0: the default */
-	uint16_t source;   /* UROCE_SOURCE(i); 0: the one that fits best */
+	uint8_t sl;	   /* priority in the VLAN tag; 0: the source's */
 };
 
 /* The device's lock is held for these. */
-/* With one more user; NULL: no memory, or no address of that family. */
+/* Whether there is a way: -EINVAL: no such priority; -EADDRNOTAVAIL: no address to send from. */
+int uroce_path_check(const struct uroce_device *dev, const struct uroce_route *route);
+/* With one more user; the route was checked. NULL: no memory. */
 struct path_entry *uroce_path_take(struct uroce_worker *worker, const struct uroce_route *route);
 void uroce_path_release(struct path_entry *entry);
 /*
  * Learns mac if it is one (not all zero); -EHOSTUNREACH: none is known then, nor asked for;
- * -EADDRNOTAVAIL: no address to send from; -ENOMEM.
+ * -ENOMEM; others as uroce_path_check.
  */
 int uroce_path_learn(
 	struct uroce_device *dev, const struct uroce_route *route, const uint8_t mac[6]);
 /* Gives the lock up while it waits for workers. What one was not told is told in the next call. */
-int uroce_path_set_mac(struct uroce_device *dev, struct uroce_gid gid, const uint8_t mac[6]);
+int uroce_path_set_mac(struct uroce_device *dev, struct uroce_hop hop, const uint8_t mac[6]);
 
 /* The worker's thread, without the lock: its paths follow the table of neighbours. */
 void uroce_path_follow(struct uroce_worker *worker, uint64_t now_ns);

@@ -350,20 +350,23 @@ static struct gsi_path *choose_path(struct uroce_gsi *gsi)
 	return is_idle(oldest) ? oldest : NULL;
 }
 
-/* Of an address that is not ours: one that is no source. */
-static uint16_t source_of(const struct uroce_device *dev, struct uroce_gid gid)
+uint16_t uroce_gsi_source(const struct uroce_device *dev, struct uroce_gid gid)
 {
-	return uroce_gid_is_unspecified(gid) ? 0 : UROCE_SOURCE(uroce_addr_find(dev, gid));
+	const struct device_addr *own = uroce_addr_own(dev, gid, 0);
+
+	if (uroce_gid_is_unspecified(gid))
+		return 0;
+	return own ? UROCE_SOURCE(own - dev->addrs) : UROCE_SOURCE(dev->num_addrs);
 }
 
 static int set_up_path(struct uroce_gsi *gsi, struct gsi_path *path,
 	const struct uroce_gsi_ends *ends, uint64_t now_ns)
 {
 	const struct uroce_route route = {
-		.gid = ends->remote, .source = source_of(gsi->dev, ends->local)};
+		.gid = ends->remote, .source = uroce_gsi_source(gsi->dev, ends->local)};
 	struct uroce_cmd cmd = {.kind = UROCE_CMD_AH_SET, .ah.pd = gsi->pd->id};
 
-	if (!uroce_addr_source(gsi->dev, route.gid, route.source))
+	if (uroce_path_check(gsi->dev, &route) != 0)
 		return -EADDRNOTAVAIL;
 	if (path->entry)
 		clear_path(gsi, path, now_ns);

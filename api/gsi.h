@@ -25,6 +25,12 @@ struct uroce_gsi_ends {
 	struct uroce_gid local, remote;
 };
 
+/*
+ * The source (see UROCE_SOURCE) that an address of ours is: 0 for the unspecified one, none for
+ * what is not ours. Of one that is in several VLANs, the one without a tag, or the first.
+ */
+uint16_t uroce_gsi_source(const struct uroce_device *dev, struct uroce_gid gid);
+
 /* -ENOMEM; -ETIMEDOUT: the worker does not poll. From here on the number 1 is known. */
 int uroce_gsi_open(struct uroce_device *dev, struct uroce_gsi **gsi);
 /* Nobody polls the worker. */

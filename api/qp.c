@@ -220,17 +220,17 @@ static int take_path(
 		.flow_label = attr->flow_label,
 		.traffic_class = attr->traffic_class,
 		.hop_limit = attr->hop_limit,
-		.source = attr->source};
-	bool reachable;
+		.source = attr->source,
+		.sl = attr->sl};
+	int err = uroce_path_check(shell->dev, &route);
 
 	if (uroce_gid_is_unspecified(route.gid))
 		return -EINVAL;
+	if (err)
+		return err;
 	pthread_mutex_lock(&shell->dev->lock);
-	reachable = uroce_addr_source(shell->dev, route.gid, route.source) != NULL;
-	*path = reachable ? uroce_path_take(shell->worker, &route) : NULL;
+	*path = uroce_path_take(shell->worker, &route);
 	pthread_mutex_unlock(&shell->dev->lock);
-	if (!reachable)
-		return -EADDRNOTAVAIL;
 	return *path ? 0 : -ENOMEM;
 }
 
@@ -282,6 +282,17 @@ static int ask_report(struct uroce_qp *qp, struct uroce_cmd *cmd)
 	return uroce_worker_ctrl(shell->worker, cmd);
 }
 
+static void tell_path(const struct uroce_device *dev, const struct uroce_path *path,
+	struct uroce_qp_modify_attr *attr)
+{
+	uroce_gid_store(attr->dgid, path->dst);
+	attr->flow_label = path->flow_label;
+	attr->traffic_class = path->tos;
+	attr->hop_limit = path->ttl;
+	attr->source = UROCE_SOURCE(uroce_addr_find(dev, path->src, path->vlan));
+	attr->sl = (uint8_t)(path->tci >> UROCE_TCI_PRIORITY_SHIFT);
+}
+
 int uroce_qp_query(struct uroce_qp *qp, struct uroce_qp_modify_attr *attr)
 {
 	struct qp_shell *shell = qp->owner;
@@ -308,13 +319,8 @@ int uroce_qp_query(struct uroce_qp *qp, struct uroce_qp_modify_attr *attr)
 		.max_dest_rd_atomic = a->max_dest_rd_atomic,
 	};
 	pthread_mutex_lock(&shell->dev->lock);
-	if (shell->path) {
-		uroce_gid_store(attr->dgid, shell->path->made.dst);
-		attr->source = UROCE_SOURCE(uroce_addr_find(shell->dev, shell->path->made.src));
-		attr->flow_label = shell->path->made.flow_label;
-		attr->traffic_class = shell->path->made.tos;
-		attr->hop_limit = shell->path->made.ttl;
-	}
+	if (shell->path)
+		tell_path(shell->dev, &shell->path->made, attr);
 	pthread_mutex_unlock(&shell->dev->lock);
 	return 0;
 }
@@ -393,7 +399,8 @@ static uint8_t choose(uint8_t value, uint8_t fallback)
 
 static int learn_peer(struct uroce_device *dev, const struct uroce_peer *peer)
 {
-	const struct uroce_route route = {.gid = uroce_gid_load(peer->gid), .source = peer->source};
+	const struct uroce_route route = {
+		.gid = uroce_gid_load(peer->gid), .source = peer->source, .sl = peer->sl};
 	int err;
 
 	if (uroce_gid_is_unspecified(route.gid) || uroce_gid_is_multicast(route.gid))
@@ -422,6 +429,7 @@ static int to_rtr(struct uroce_qp *qp, const struct uroce_peer *peer)
 		.traffic_class = peer->traffic_class,
 		.hop_limit = UROCE_HOP_LIMIT_DEFAULT,
 		.source = peer->source,
+		.sl = peer->sl,
 	};
 
 	memcpy(attr.dgid, peer->gid, sizeof(attr.dgid));

@@ -68,8 +68,15 @@ struct uroce_device_conf {
 	uint16_t port_id; /* a DPDK port; may be 0 */
 	/* Its addresses, IPv4 and IPv6, at most 8, with or without prefix length, parted by commas:
 	 * "192.0.2.1/24,2001:db8::1/64". A peer is written to from the one that shares most with
-	 * its address, and the first of those. With a gateway, "192.0.2.1/24@192.0.2.254", what
-	 * is beyond the prefix goes there; without one everybody is asked for on the link. */
+	 * its address, and the first of those, unless the caller names one (see UROCE_SOURCE). With
+	 * a gateway, "192.0.2.1/24@192.0.2.254", what is beyond the prefix goes there; without one
+	 * everybody is asked for on the link.
+	 * "192.0.2.1/24#100" is an address in VLAN 100 (1 to 4094): its frames have that tag, and
+	 * only frames with it are taken for it; "192.0.2.1/24#100:3@192.0.2.254" has priority 3 in
+	 * it. For an address without a VLAN frames have no tag, or one of VLAN 0. The same address
+	 * may be in several VLANs.
+	 * "fe80::" stands for the link-local address that is made of the port's MAC. Each VLAN
+	 * that has an IPv6 address and no link-local one is given this, after all others. */
 	const char *addr;
 	uint16_t num_workers;		/* 1; at most 16 */
 	uint32_t max_qps;		/* 1024 per worker */
@@ -137,19 +144,36 @@ struct uroce_device_attr {
 /* Cannot fail. */
 void uroce_device_query(const struct uroce_device *dev, struct uroce_device_attr *attr);
 
-/* Address i of the device, in the order of its configuration. -ENOENT: it has not so many. */
+/*
+ * The GID table: entry i is address i of the device, in the order of its configuration, and after
+ * those the link-local addresses that it was given besides. -ENOENT: it has not so many.
+ */
 int uroce_device_gid(const struct uroce_device *dev, unsigned int i, uint8_t gid[16]);
 
+struct uroce_gid_entry {
+	uint8_t gid[16]; /* IPv4 as ::ffff:a.b.c.d */
+	enum uroce_gid_type type;
+	uint16_t vlan;	     /* 0: its frames have no tag */
+	uint8_t priority;    /* in the tag */
+	uint8_t prefix_bits; /* of 32 or 128 */
+};
+
+/* The same, and what belongs to it. */
+int uroce_device_gid_query(
+	const struct uroce_device *dev, unsigned int i, struct uroce_gid_entry *entry);
+
 /*
- * For fields named source: to be written from address i of the device. 0, which is no address: from
+ * For fields named source: to be written from entry i of the GID table. 0, which is no entry: from
  * the one that fits best. The peer must know us by the address that is used.
  */
 #define UROCE_SOURCE(i) ((uint16_t)((i) + 1))
 
 /*
  * Tells the MAC address of a peer: a static neighbour. Connections to that address use it from
- * now on; those that wait for it start. -EINVAL: addr is no address; -ENOMEM; -ETIMEDOUT: a
- * worker does not poll, and its connections have not heard: call again.
+ * now on; those that wait for it start. addr: like "192.0.2.2", or with its VLAN "192.0.2.2#100";
+ * without, it is in the VLAN of the device's address that fits it best. -EINVAL: addr is no
+ * address; -ENOMEM; -ETIMEDOUT: a worker does not poll, and its connections have not heard: call
+ * again.
  */
 int uroce_device_neighbour_set(struct uroce_device *dev, const char *addr, const uint8_t mac[6]);
 
@@ -277,6 +301,8 @@ struct uroce_wc {
 	uint32_t src_qpn;
 	uint32_t flags;	     /* enum uroce_wc_flag */
 	uint32_t vendor_err; /* with an error status: the NAK syndrome or detail behind it, or 0 */
+	uint16_t vlan;	     /* that a datagram came by; 0: none */
+	uint8_t sl;	     /* the priority in its VLAN tag */
 };
 
 /*
@@ -397,6 +423,7 @@ struct uroce_qp_modify_attr {
 	uint8_t traffic_class;
 	uint8_t hop_limit;	 /* 0, which could not leave the host, is taken as 64 */
 	uint16_t source;	 /* UROCE_SOURCE(i); 0: the best fitting */
+	uint8_t sl;		 /* 1 to 7: priority in the VLAN tag; 0: the source address's */
 	uint32_t path_mtu_bytes; /* 256, 512, 1024, 2048 or 4096 */
 	uint32_t dest_qpn;
 	uint32_t rq_psn;
@@ -418,7 +445,7 @@ struct uroce_qp_modify_attr {
  */
 int uroce_qp_modify(struct uroce_qp *qp, const struct uroce_qp_modify_attr *attr, uint32_t mask);
 
-/* What is set. -ETIMEDOUT. */
+/* What is set, and what was chosen: the source address, its priority. -ETIMEDOUT. */
 int uroce_qp_query(struct uroce_qp *qp, struct uroce_qp_modify_attr *attr);
 
 /* What it was made with, defaults filled in. Cannot fail. */
@@ -454,9 +481,13 @@ struct uroce_peer {
 	uint32_t flow_label;	    /* these as in struct uroce_qp_modify_attr */
 	uint16_t source;
 	uint8_t traffic_class;
+	uint8_t sl;
 };
 
-/* This side's record, to be sent to the peer: gid, mac, qpn, psn and mtu_bytes; the rest zero. */
+/*
+ * This side's record, to be sent to the peer: gid, mac, qpn, psn and mtu_bytes; the rest zero. The
+ * gid is the device's first; who connects from another puts that there.
+ */
 void uroce_qp_local(const struct uroce_qp *qp, struct uroce_peer *local);
 
 /*
@@ -495,17 +526,19 @@ struct uroce_ah_conf {
 	uint8_t traffic_class;
 	uint8_t hop_limit; /* 64 */
 	uint16_t source;   /* the best fitting; UROCE_SOURCE(i) */
+	uint8_t sl;	   /* the source address's priority in the VLAN tag; 1 to 7 */
 };
 
 /*
  * An address handle: where datagrams go. For queue pairs of its domain.
- * -EINVAL: the unspecified GID; -EADDRNOTAVAIL: the device has no address of the same IP version,
- * or the source is none; -EHOSTUNREACH: no MAC address is known; -ENOMEM: max_ahs exist;
- * -ETIMEDOUT.
+ * -EINVAL: the unspecified GID, or no such priority; -EADDRNOTAVAIL: the device has no address of
+ * the same IP version, or the source is none; -EHOSTUNREACH: no MAC address is known; -ENOMEM:
+ * max_ahs exist; -ETIMEDOUT.
  */
 int uroce_ah_create(struct uroce_pd *pd, const struct uroce_ah_conf *conf, struct uroce_ah **ah);
 /*
- * The way back to the sender of a received datagram. grh: the first 40 bytes of its buffer.
+ * The way back to the sender of a received datagram, from the address that it was sent to (if that
+ * was a group's, from the best fitting in its VLAN). grh: the first 40 bytes of its buffer.
  * -EINVAL: wc is no datagram's, or grh holds no IP header; others as uroce_ah_create.
  */
 int uroce_ah_create_from_wc(

@@ -97,8 +97,10 @@ int uroce_worker_init(struct uroce_worker *worker, struct uroce_device *dev, uns
 		.mtu_bytes = dev->active_mtu_bytes,
 	};
 
-	for (uint32_t i = 0; i < dev->num_addrs; i++)
+	for (uint32_t i = 0; i < dev->num_addrs; i++) {
 		conf.local.addrs[i] = dev->addrs[i].gid;
+		conf.local.vlans[i] = uroce_addr_vlan(&dev->addrs[i]);
+	}
 	worker->dev = dev;
 	worker->index = index;
 	worker->patience_ns = CTRL_PATIENCE_NS;

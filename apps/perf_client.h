@@ -18,12 +18,14 @@
 #include "perf_server.h"
 #include "perf_side.h"
 #include "perf_test.h"
+#include "perftest_link.h"
 
 struct uroce_perf_client {
 	struct uroce_endpoint *endpoint;
 	struct uroce_channel *channel;
 	struct uroce_perf_server *server; /* stepped along, if it is in this process; else NULL */
 	struct uroce_perf_cm *cm;	  /* connects the queue pairs; NULL: records do */
+	struct uroce_perftest_link *perftest; /* instead of the channel, if that is the server */
 	struct uroce_perf_side side;
 	struct uroce_samples *samples; /* of latency tests */
 	uint64_t messages;	       /* completed */

@@ -2,8 +2,8 @@
 /*
  * Connections of a test. What a request is for stands in its private data, in network byte order:
  *
- *	0 "urpf"   4 kind: 1 lines, 2 a queue pair   8 index of the queue pair   12 its side's rkey
- *	16 address and   24 length of its side's memory
+ *	0 "urpf"   4 kind: 1 lines, 2 a queue pair   8 index of the queue pair
+ *	12 rkey,   16 address and   24 length of the memory for its messages
  *
  * and so does the answer. Whoever sends something else is told so.
  */
@@ -63,22 +63,24 @@ static bool get_about(const struct uroce_conn_event *event, struct about *about)
 	return event->private_bytes >= PRIVATE_BYTES && memcmp(event->private_data, "urpf", 4) == 0;
 }
 
+/* What a lane says of its places for messages. */
 static struct about about_lane(const struct uroce_perf_side *side, uint32_t index)
 {
 	return (struct about){.kind = KIND_LANE,
 		.index = index,
 		.rkey = side->mr->rkey,
-		.addr = (uintptr_t)side->memory,
-		.bytes = side->mr->bytes};
+		.addr = (uintptr_t)uroce_perf_side_slot(side, index, 0),
+		.bytes = side->test.slots * side->stride_bytes};
 }
 
-/* The peer's memory; false: it does not fit the test. */
+/* The peer's; false: they do not fit the test. */
 static bool take_memory(struct uroce_perf_side *side, const struct about *about)
 {
-	if (about->kind != KIND_LANE || about->bytes != side->mr->bytes || about->addr % 8 != 0 ||
+	if (about->kind != KIND_LANE || about->index >= side->test.qps ||
+		about->bytes != side->test.slots * side->stride_bytes || about->addr % 8 != 0 ||
 		about->addr + about->bytes < about->addr)
 		return false;
-	side->remote_addr = about->addr;
+	side->lanes[about->index].remote_addr = about->addr;
 	side->remote_rkey = about->rkey;
 	return true;
 }

@@ -13,6 +13,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "perftest.h"
+
 enum {
 	NAP_NS = 1000000,
 };
@@ -27,6 +29,7 @@ struct session {
 	char server_addr[64]; /* of the loopback */
 	struct uroce_perf_server server;
 	struct uroce_perf_client client;
+	struct uroce_perftest_link perftest;
 };
 
 /* ---- the client's side ---- */
@@ -63,6 +66,32 @@ static void end_client(struct session *session)
 	uroce_endpoint_close(session->endpoints);
 }
 
+/* Against a server of these programs; cm: NULL, or what has connected to it. */
+static int drive_own(struct session *session, struct uroce_perf_cm *cm,
+	int (*drive)(struct uroce_perf_client *client, void *context), void *context)
+{
+	if (uroce_perf_client_hello(
+		    &session->client, session->endpoints, session->channels, NULL, cm) ||
+		drive(&session->client, context))
+		return -1;
+	uroce_perf_client_bye(&session->client);
+	return 0;
+}
+
+static int drive_perftest(struct session *session,
+	int (*drive)(struct uroce_perf_client *client, void *context), void *context)
+{
+	session->perftest = (struct uroce_perftest_link){
+		.fd = session->channels->fd,
+		.is_client = true,
+		.endpoint = session->endpoints,
+	};
+	session->client.endpoint = session->endpoints;
+	session->client.perftest = &session->perftest;
+	return uroce_perftest_greet(&session->perftest) || drive(&session->client, context) ? -1
+											    : 0;
+}
+
 static int run_client(const struct uroce_session_options *options, struct session *session,
 	int (*drive)(struct uroce_perf_client *client, void *context), void *context)
 {
@@ -80,26 +109,29 @@ static int run_client(const struct uroce_session_options *options, struct sessio
 	if (!err && cm)
 		err = uroce_perf_cm_connect(cm, options->host, options->tcp_port, channel);
 	if (!err)
-		err = uroce_perf_client_hello(&session->client, endpoint, channel, NULL, cm);
-	if (!err)
-		err = drive(&session->client, context);
-	if (!err)
-		uroce_perf_client_bye(&session->client);
+		err = options->perftest ? drive_perftest(session, drive, context)
+					: drive_own(session, cm, drive, context);
 	end_client(session);
 	return err ? -1 : 0;
 }
 
 /* ---- the server's side ---- */
 
-static int serve_one(struct session *session, struct uroce_perf_cm *cm, int only_op, bool json)
+static int serve_one(const struct uroce_session_options *options, struct session *session,
+	struct uroce_perf_cm *cm, int only_op)
 {
 	struct uroce_perf_server *server = &session->server;
+	struct uroce_perftest_link link = {
+		.fd = session->channels->fd, .endpoint = session->endpoints};
 	int rc = 0;
+
+	if (options->perftest)
+		return uroce_perftest_serve(&link, options->perftest);
 
 	uroce_perf_server_init(server, session->endpoints, session->channels, cm, only_op);
 	while (rc == 0)
 		rc = uroce_perf_server_step(server);
-	if (rc == 1 && !json)
+	if (rc == 1 && !options->json)
 		printf("%s: served %llu tests\n", uroce_app_name,
 			(unsigned long long)server->tests);
 	fflush(stdout);
@@ -130,7 +162,7 @@ static int serve(const struct uroce_session_options *options, struct session *se
 			uroce_app_say("cannot take a connection: %s", strerror(-rc));
 			return -1;
 		}
-		rc = serve_one(session, cm, only_op, options->json);
+		rc = serve_one(options, session, cm, only_op);
 		uroce_channel_close(session->channels);
 	} while (options->keep);
 	return rc;

@@ -36,6 +36,8 @@ struct uroce_session_options {
 	bool cm; /* the sides find each other by connection management */
 	bool json;
 	bool help;
+	/* The one test, if the other side is perftest; NULL: it is of these programs. */
+	const struct uroce_perf_test *perftest;
 };
 
 /*

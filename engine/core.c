@@ -72,7 +72,8 @@ static enum uroce_drop check_peer(const struct uroce_qp *qp, const struct uroce_
 	if (qp->caps.type != UROCE_QP_UD) {
 		if (!uroce_gid_equal(pkt->src, qp->path->dst))
 			return UROCE_DROP_SGID_NOT_PEER;
-		if (!uroce_gid_equal(pkt->dst, qp->path->src))
+		if (!uroce_gid_equal(pkt->dst, qp->path->src) ||
+			uroce_pkt_vlan(pkt) != qp->path->vlan)
 			return UROCE_DROP_DGID_NOT_QP;
 	}
 	/* One partition, full membership: a limited member may talk to us. */

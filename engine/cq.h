@@ -28,6 +28,7 @@ struct uroce_cqe {
 	 * NULL: the queue pair was destroyed, and the completion with it. */
 	struct uroce_ring *queue;
 	uint32_t queue_head;
+	uint16_t tci; /* of a datagram's VLAN tag; 0: it had none */
 	bool solicited;
 };
 

@@ -258,6 +258,12 @@ static void close_frame(
 	poller->pending[poller->num_pending++] = mbuf;
 }
 
+/* A tag that the port has taken off goes back, as it was on the wire. False: there is no room. */
+static bool restore_tag(struct rte_mbuf **mbuf)
+{
+	return !((*mbuf)->ol_flags & RTE_MBUF_F_RX_VLAN_STRIPPED) || rte_vlan_insert(mbuf) == 0;
+}
+
 /* Takes what is the table's business out of the frames that are not RoCE; returns how many stay. */
 static uint32_t offer_to_neigh(
 	struct uroce_poller *poller, uint64_t now_ns, struct rte_mbuf **mbufs, uint32_t n)
@@ -269,7 +275,7 @@ static uint32_t offer_to_neigh(
 		struct rte_mbuf *out = open_frame(poller, &slot);
 
 		/* One in pieces is none of these, which are short. */
-		if (!out || mbufs[i]->nb_segs > 1 ||
+		if (!out || mbufs[i]->nb_segs > 1 || !restore_tag(&mbufs[i]) ||
 			!uroce_neigh_rx(poller->neigh, now_ns,
 				rte_pktmbuf_mtod(mbufs[i], const uint8_t *),
 				rte_pktmbuf_data_len(mbufs[i]), &slot)) {

@@ -113,21 +113,27 @@ static uint32_t af_packet_slot_bytes(const struct rte_eth_dev_info *info)
 	return port_argument(info, "framesz=", AF_PACKET_SLOT_BYTES_DEFAULT);
 }
 
-/* What the driver itself says when asked for enough; many have no notion of it. */
-static uint32_t driver_mtu(uint16_t port_id)
+/*
+ * What the driver itself says when asked for enough; many have no notion of it. An MTU is IP's, but
+ * there are drivers that forget the tag when they make a frame's length of it: so it is asked for.
+ */
+static uint32_t driver_mtu(uint16_t port_id, uint32_t tag_bytes)
 {
+	const uint32_t enough = PATH_MTU_MAX + UROCE_IPV6_OVERHEAD_BYTES_MAX;
 	uint16_t mtu;
-	int err = rte_eth_dev_set_mtu(port_id, PATH_MTU_MAX + UROCE_IPV6_OVERHEAD_BYTES_MAX);
+	int err = rte_eth_dev_set_mtu(port_id, (uint16_t)(enough + tag_bytes));
 
 	if (err == 0)
-		return PATH_MTU_MAX + UROCE_IPV6_OVERHEAD_BYTES_MAX;
+		return enough;
 	if (err == -ENOTSUP || rte_eth_dev_get_mtu(port_id, &mtu) != 0)
 		return UINT32_MAX;
 	return mtu;
 }
 
-static uint32_t probe_ip_mtu(const struct uroce_port *port, const struct rte_eth_dev_info *info)
+static uint32_t probe_ip_mtu(const struct uroce_port *port, const struct uroce_port_conf *conf,
+	const struct rte_eth_dev_info *info)
 {
+	uint32_t tag_bytes = conf->vlan ? UROCE_VLAN_BYTES : 0;
 	uint32_t limit = kernel_mtu(info);
 	uint16_t mtu;
 
@@ -135,24 +141,26 @@ static uint32_t probe_ip_mtu(const struct uroce_port *port, const struct rte_eth
 		return rte_eth_dev_get_mtu(port->id, &mtu) == 0 ? min_u32(limit, mtu) : limit;
 	/* Setting the MTU of a port on a kernel interface would change the interface. */
 	if (limit == UINT32_MAX)
-		limit = driver_mtu(port->id);
+		limit = driver_mtu(port->id, tag_bytes);
 	if (is_driver(info, "net_af_packet"))
 		limit = min_u32(limit,
-			af_packet_slot_bytes(info) - AF_PACKET_HEADER_BYTES - UROCE_ETH_BYTES);
+			af_packet_slot_bytes(info) - AF_PACKET_HEADER_BYTES - UROCE_ETH_BYTES -
+				tag_bytes);
 	/*
 	 * memif cuts longer frames over several slots, but when its ring is nearly full the driver
 	 * (22.11) runs one slot past what is free, over a frame that the peer has not read yet.
 	 */
 	if (is_driver(info, "net_memif"))
 		limit = min_u32(limit,
-			port_argument(info, "bsize=", MEMIF_SLOT_BYTES_DEFAULT) - UROCE_ETH_BYTES);
+			port_argument(info, "bsize=", MEMIF_SLOT_BYTES_DEFAULT) - UROCE_ETH_BYTES -
+				tag_bytes);
 	return limit;
 }
 
 static int choose_mtu(struct uroce_port *port, const struct uroce_port_conf *conf,
 	const struct rte_eth_dev_info *info)
 {
-	port->ip_mtu_bytes = probe_ip_mtu(port, info);
+	port->ip_mtu_bytes = probe_ip_mtu(port, conf, info);
 	port->active_mtu_bytes =
 		uroce_port_active_mtu(port->ip_mtu_bytes, conf->mtu_bytes, conf->ipv6);
 	port->linux_mtu_bytes = linux_mtu(port->ip_mtu_bytes);
@@ -212,6 +220,9 @@ static int configure(struct uroce_port *port, const struct uroce_port_conf *conf
 		eth_conf.rxmode.offloads |= RTE_ETH_RX_OFFLOAD_IPV4_CKSUM;
 		port->rx_checks_ipv4 = true;
 	}
+	/* Then tagged frames look like others; where the port cannot, the tag is in the frame. */
+	if (conf->vlan && (info->rx_offload_capa & RTE_ETH_RX_OFFLOAD_VLAN_STRIP))
+		eth_conf.rxmode.offloads |= RTE_ETH_RX_OFFLOAD_VLAN_STRIP;
 	/* Buffers sent are ours, whole and unshared, so the port may recycle them the short way. */
 	if (info->tx_offload_capa & RTE_ETH_TX_OFFLOAD_MBUF_FAST_FREE)
 		eth_conf.txmode.offloads |= RTE_ETH_TX_OFFLOAD_MBUF_FAST_FREE;

@@ -22,6 +22,7 @@ struct uroce_port_conf {
 	uint32_t num_mbufs;
 	uint16_t mtu_bytes; /* upper limit for the path MTU */
 	bool ipv6;	    /* there must be room for its headers */
+	bool vlan;	    /* and for a VLAN tag, which an IP MTU does not count */
 	bool rx_interrupts; /* wanted, where the port can */
 };
 

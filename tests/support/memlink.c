@@ -128,3 +128,14 @@ struct uroce_device *memlink_open(
 		abort();
 	return dev;
 }
+
+const uint8_t *memlink_next(struct memlink *link, uint32_t *bytes)
+{
+	uint32_t head = atomic_load(&link->in.head);
+	const struct frame *frame = uroce_ring_entry(&link->in, head);
+
+	if (uroce_ring_tail(&link->in) == head)
+		return NULL;
+	*bytes = frame->bytes;
+	return frame->data;
+}

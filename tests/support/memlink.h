@@ -34,4 +34,7 @@ void memlink_fini(struct memlink *a, struct memlink *b);
 struct uroce_device *memlink_open(
 	struct memlink *link, unsigned int id, const struct uroce_device_conf *conf);
 
+/* The next frame that waits for this side, and its bytes; NULL: there is none. */
+const uint8_t *memlink_next(struct memlink *link, uint32_t *bytes);
+
 #endif
