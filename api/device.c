@@ -9,7 +9,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/eventfd.h>
 #include <unistd.h>
 
 #include "eal.h"
@@ -20,6 +19,7 @@ enum {
 	MRS_DEFAULT = 1024,
 	DESCS_DEFAULT = 1024,
 	MBUFS_DEFAULT = 8192,
+	MBUFS_DEFAULT_PER_WORKER = 2048,
 	MTU_DEFAULT = 4096,
 	AHS_DEFAULT = 1024,
 	AHS_MAX = 1 << 20,
@@ -60,7 +60,9 @@ static int take_conf(struct uroce_device *dev, const struct uroce_device_conf *c
 	c->max_mrs = c->max_mrs ? c->max_mrs : MRS_DEFAULT;
 	c->rx_descs = c->rx_descs ? c->rx_descs : DESCS_DEFAULT;
 	c->tx_descs = c->tx_descs ? c->tx_descs : DESCS_DEFAULT;
-	c->num_mbufs = c->num_mbufs ? c->num_mbufs : MBUFS_DEFAULT;
+	c->num_mbufs = c->num_mbufs
+		? c->num_mbufs
+		: MBUFS_DEFAULT + MBUFS_DEFAULT_PER_WORKER * (c->num_workers - 1u);
 	c->mtu_bytes = c->mtu_bytes ? c->mtu_bytes : MTU_DEFAULT;
 	c->max_ahs = c->max_ahs ? c->max_ahs : AHS_DEFAULT;
 	if (c->max_conns == 0)
@@ -92,6 +94,7 @@ static int allocate_tables(struct uroce_device *dev)
 		return -ENOMEM;
 	uroce_mr_table_init(&dev->mrs, dev->mr_slots, mrs);
 	uroce_qptable_init(&dev->qptable, dev->qp_slots, log2, (uint32_t)uroce_random64());
+	uroce_qptable_mark_owners(&dev->qptable, dev->conf.num_workers);
 	return 0;
 }
 
@@ -183,11 +186,33 @@ static void wake_worker(void *dev, uint32_t id)
 	uroce_worker_wake_sleeper(&((struct uroce_device *)dev)->workers[id]);
 }
 
+/* Ways for frames: from any worker to any, and from those without a queue to those with one. */
+static int connect_workers(struct uroce_device *dev)
+{
+	uint32_t num = dev->conf.num_workers;
+	void (*wake)(void *, uint32_t) = dev->conf.idle_sleep_us > 0 ? wake_worker : NULL;
+	int err;
+
+	uroce_steer_init(&dev->in, num, wake, dev);
+	uroce_steer_init(&dev->out, num, wake, dev);
+	err = uroce_steer_connect_all(&dev->in);
+	for (uint32_t i = dev->port.num_tx_queues; !err && i < num; i++)
+		err = uroce_steer_connect(&dev->out, i, uroce_port_sender(&dev->port, i));
+	return err;
+}
+
+static void disconnect_workers(struct uroce_device *dev)
+{
+	uroce_steer_fini(&dev->in);
+	uroce_steer_fini(&dev->out);
+}
+
 static int open_port(struct uroce_device *dev)
 {
 	const struct uroce_device_conf *c = &dev->conf;
 	struct uroce_port_conf port_conf = {.port_id = c->port_id,
-		.num_queues = c->num_workers,
+		.num_workers = c->num_workers,
+		.num_queues = c->num_queues,
 		.host_owned = c->host_owns_port,
 		.promiscuous = c->promiscuous,
 		.rx_descs = c->rx_descs,
@@ -202,14 +227,9 @@ static int open_port(struct uroce_device *dev)
 	if (err)
 		return err;
 	dev->has_port = true;
-	if (!c->host_owns_port && dev->port.num_queues < c->num_workers) {
-		UROCE_LOG(ERR, "port %u has %u queues: not enough for %u workers\n", c->port_id,
-			dev->port.num_queues, c->num_workers);
-		return -EINVAL;
-	}
 	memcpy(dev->mac, dev->port.mac, sizeof(dev->mac));
 	dev->active_mtu_bytes = dev->port.active_mtu_bytes;
-	return uroce_steer_init(&dev->steer, c->port_id, c->num_workers, wake_worker, dev);
+	return connect_workers(dev);
 }
 
 static void attach_pollers(struct uroce_device *dev)
@@ -217,8 +237,12 @@ static void attach_pollers(struct uroce_device *dev)
 	for (unsigned int i = 0; i < dev->num_workers; i++) {
 		struct uroce_worker *worker = &dev->workers[i];
 
-		uroce_poller_init(&worker->poller, &dev->port, &dev->steer,
-			dev->resolves ? &dev->neigh : NULL, (uint16_t)i);
+		uroce_poller_init(&worker->poller,
+			&(struct uroce_poller_conf){.id = i,
+				.port = &dev->port,
+				.in = &dev->in,
+				.out = &dev->out,
+				.neigh = dev->resolves ? &dev->neigh : NULL});
 		worker->ops = &uroce_poller_link;
 		worker->link = &worker->poller;
 		dev->telemetry.pollers[i] = &worker->poller;
@@ -238,6 +262,13 @@ int uroce_device_open(const struct uroce_device_conf *conf, struct uroce_device 
 			"uroce_eal_init_embedded, before opening a device\n");
 		return -ENODEV;
 	}
+	if (uroce_glue_eal_is_secondary()) {
+		UROCE_LOG(ERR,
+			"this is a secondary process: ports and memory are the primary's, and "
+			"endpoints on them too. Start EAL as a primary, with ports and a "
+			"--file-prefix of its own\n");
+		return -EPERM;
+	}
 	if (uroce_telemetry_has_port(conf->port_id)) {
 		UROCE_LOG(ERR, "port %u has an endpoint already\n", conf->port_id);
 		return -EBUSY;
@@ -249,7 +280,7 @@ int uroce_device_open(const struct uroce_device_conf *conf, struct uroce_device 
 	if (!err)
 		err = start_workers(dev);
 	if (err) {
-		uroce_steer_fini(&dev->steer);
+		disconnect_workers(dev);
 		if (dev->has_port)
 			uroce_port_close(&dev->port);
 		free_device(dev);
@@ -312,7 +343,7 @@ int uroce_device_close(struct uroce_device *dev)
 		uroce_telemetry_remove(&dev->telemetry);
 		for (unsigned int i = 0; i < dev->num_workers; i++)
 			uroce_poller_fini(&dev->workers[i].poller);
-		uroce_steer_fini(&dev->steer);
+		disconnect_workers(dev);
 		uroce_port_close(&dev->port);
 	}
 	free_device(dev);
@@ -330,6 +361,8 @@ void uroce_device_query(const struct uroce_device *dev, struct uroce_device_attr
 	attr->active_mtu_bytes = dev->active_mtu_bytes;
 	attr->linux_mtu_bytes = dev->has_port ? dev->port.linux_mtu_bytes : dev->active_mtu_bytes;
 	attr->num_workers = dev->conf.num_workers;
+	if (dev->has_port && !dev->conf.host_owns_port)
+		attr->num_queues = dev->port.num_rx_queues;
 	attr->max_qps = dev->conf.max_qps;
 	attr->max_mrs = dev->conf.max_mrs;
 	attr->max_send_wr = attr->max_recv_wr = UROCE_WR_MAX;
@@ -396,50 +429,6 @@ int uroce_device_neighbour_set(struct uroce_device *dev, const char *addr, const
 	err = uroce_path_set_mac(dev, hop, mac);
 	pthread_mutex_unlock(&dev->lock);
 	return err;
-}
-
-int uroce_event_poll(struct uroce_device *dev, struct uroce_event *events, int n)
-{
-	int fd = atomic_load(&dev->own_channel.fd), got = 0;
-	struct uroce_cq *cq;
-
-	/* First: what comes from here on raises it again. */
-	if (fd >= 0)
-		uroce_fd_drain(fd);
-	for (unsigned int i = 0; i < dev->num_workers; i++) {
-		struct uroce_ring *ring = &dev->workers[i].events;
-		struct uroce_event *event;
-
-		while (got < n && (event = uroce_ring_peek(ring))) {
-			events[got++] = *event;
-			uroce_ring_pop(ring);
-		}
-	}
-	while (got < n && uroce_channel_take(&dev->own_channel, &cq, 1) == 1)
-		events[got++] = (struct uroce_event){.type = UROCE_EVENT_CQ_FIRED, .cq = cq};
-	/* There may be more than was asked for. */
-	if (fd >= 0 && got == n)
-		uroce_fd_raise(fd);
-	return got;
-}
-
-int uroce_event_fd(struct uroce_device *dev)
-{
-	int fd;
-
-	pthread_mutex_lock(&dev->lock);
-	fd = atomic_load(&dev->own_channel.fd);
-	if (fd < 0) {
-		fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
-		if (fd < 0)
-			fd = -errno;
-		else
-			/* What is there already counts too. */
-			uroce_fd_raise(fd);
-		atomic_store(&dev->own_channel.fd, fd < 0 ? -1 : fd);
-	}
-	pthread_mutex_unlock(&dev->lock);
-	return fd;
 }
 
 /* ---- protection domains ---- */

@@ -9,7 +9,9 @@
 #define UROCE_API_DEVICE_H
 
 #include <pthread.h>
+#include <stdalign.h>
 #include <stdatomic.h>
+#include <stddef.h>
 
 #include "core.h"
 #include "link.h"
@@ -31,12 +33,13 @@ enum {
 };
 
 struct uroce_worker {
-	struct uroce_core core;
+	alignas(UROCE_CACHE_LINE_BYTES) struct uroce_core core;
 	const struct uroce_link_ops *ops;
 	void *link;
 	struct uroce_poller poller; /* the link, if the device is on a port */
 	struct uroce_device *dev;
 	unsigned int index;
+	uint32_t num_qps; /* placed on it; under the device's lock */
 	/* The thread that may touch the core (its thread_self); 0: nobody polls. */
 	_Atomic uintptr_t holder;
 	_Atomic(struct uroce_request *) mailbox;
@@ -59,6 +62,9 @@ struct uroce_worker {
 	struct uroce_core_event *core_events;
 	struct uroce_trace_event *trace;
 };
+
+_Static_assert(sizeof(struct uroce_worker) % UROCE_CACHE_LINE_BYTES == 0,
+	"no cache line is of two workers");
 
 /* A path of one worker, shared by its queue pairs. */
 struct path_entry {
@@ -107,12 +113,15 @@ struct uroce_channel {
 };
 
 struct uroce_device {
+	/* what workers read in every turn and nobody writes meanwhile */
 	struct uroce_device_conf conf;
-	pthread_mutex_t lock; /* control calls; never taken on the data path */
+	unsigned int num_workers;
+	struct uroce_worker *workers;
 	struct uroce_port port;
 	bool has_port;
-	bool resolves; /* the MACs of others are asked for */
-	struct uroce_steer steer;
+	bool resolves;		/* the MACs of others are asked for */
+	struct uroce_steer in;	/* between its workers: received frames */
+	struct uroce_steer out; /* and built ones, of those who have no queue */
 	uint8_t mac[6];
 	struct device_addr addrs[UROCE_LOCAL_ADDRS_MAX];
 	uint32_t num_addrs;
@@ -124,7 +133,9 @@ struct uroce_device {
 	struct path_entry *paths;
 	struct uroce_neigh neigh;
 	uint32_t num_ah_slots; /* those of the application first, then those of gsi.c */
-	uint32_t *ah_numbers;  /* by slot: the last one used, and whether it is in use in bit 31 */
+	/* what control calls write */
+	alignas(UROCE_CACHE_LINE_BYTES) pthread_mutex_t lock; /* never taken on the data path */
+	uint32_t *ah_numbers; /* by slot: the last one used, and whether it is in use in bit 31 */
 	struct uroce_ah *lost_ahs;   /* that a worker which does not poll may still know */
 	pthread_mutex_t groups_lock; /* the list, and telling workers what it says */
 	struct group_entry *groups;
@@ -133,9 +144,11 @@ struct uroce_device {
 	uint32_t num_pds, num_cqs, num_qps, num_channels, num_conn_channels, next_pd;
 	pthread_mutex_t manager_lock; /* while the connection manager is made */
 	struct uroce_telemetry_device telemetry;
-	unsigned int num_workers;
-	struct uroce_worker *workers;
 };
+
+_Static_assert(offsetof(struct uroce_device, lock) % UROCE_CACHE_LINE_BYTES == 0 &&
+		offsetof(struct uroce_device, mac) < offsetof(struct uroce_device, lock),
+	"a control call takes no line from the workers but what it changes");
 
 struct uroce_pd {
 	struct uroce_device *dev;

@@ -117,6 +117,7 @@ static int open_qp(struct uroce_gsi *gsi)
 		.max_recv_wr = RECVS,
 		.max_inline_bytes = UROCE_MAD_BYTES,
 		.signal_all = true,
+		.worker = UROCE_WORKER(gsi->worker->index),
 		.qpn = UROCE_QPN_GSI};
 	int err = uroce_qp_create_any(gsi->pd, &conf, &gsi->qp);
 

@@ -86,17 +86,36 @@ static int check_conf(const struct uroce_pd *pd, const struct uroce_qp_conf *con
 		return -EINVAL;
 	if (!cq_is_of(conf->send_cq, dev) || !cq_is_of(conf->recv_cq, dev))
 		return -EINVAL;
-	if (conf->worker >= dev->num_workers)
+	if (conf->worker > dev->num_workers)
 		return -EINVAL;
 	return uroce_qp_caps_check(&caps);
 }
 
-/* One more, or (by -1) one fewer user of what a queue pair uses. */
+/* The worker with the fewest queue pairs, the first of those; the device's lock is held. */
+static struct uroce_worker *least_loaded(struct uroce_device *dev)
+{
+	struct uroce_worker *least = &dev->workers[0];
+
+	for (unsigned int i = 1; i < dev->num_workers; i++)
+		if (dev->workers[i].num_qps < least->num_qps)
+			least = &dev->workers[i];
+	return least;
+}
+
+/*
+ * One more, or (by -1) one fewer user of what a queue pair uses; its worker among that, which is
+ * chosen now if none was asked for.
+ */
 static void count_use(
-	const struct qp_shell *shell, struct uroce_cq *send_cq, struct uroce_cq *recv_cq, int by)
+	struct qp_shell *shell, struct uroce_cq *send_cq, struct uroce_cq *recv_cq, int by)
 {
 	pthread_mutex_lock(&shell->dev->lock);
+	if (!shell->worker)
+		shell->worker = least_loaded(shell->dev);
 	shell->pd->users += (uint32_t)by;
+	/* Number 1 has next to nothing to do. */
+	if (shell->conf.qpn != UROCE_QPN_GSI)
+		shell->worker->num_qps += (uint32_t)by;
 	((struct cq_shell *)send_cq->owner)->users += (uint32_t)by;
 	((struct cq_shell *)recv_cq->owner)->users += (uint32_t)by;
 	if (shell->conf.srq)
@@ -141,12 +160,13 @@ int uroce_qp_create_any(
 	}
 	*shell = (struct qp_shell){.dev = dev,
 		.pd = pd,
-		.worker = &dev->workers[conf->worker],
+		.worker = conf->worker ? &dev->workers[conf->worker - 1] : NULL,
 		.conf = with_defaults(conf),
 		.psn = (uint32_t)uroce_random64() & UROCE_PSN_MASK};
 	*out = uroce_qp_init(memory, &caps);
 	(*out)->owner = shell;
 	count_use(shell, conf->send_cq, conf->recv_cq, 1);
+	shell->conf.worker = UROCE_WORKER(shell->worker->index);
 	err = create_on_worker(*out, shell, conf);
 	if (err) {
 		count_use(shell, conf->send_cq, conf->recv_cq, -1);

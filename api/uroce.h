@@ -78,7 +78,13 @@ struct uroce_device_conf {
 	 * "fe80::" stands for the link-local address that is made of the port's MAC. Each VLAN
 	 * that has an IPv6 address and no link-local one is given this, after all others. */
 	const char *addr;
-	uint16_t num_workers;		/* 1; at most 16 */
+	uint16_t num_workers; /* 1; at most 16 */
+	/*
+	 * At most so many queues of the port, the first ones' of the workers; the others receive
+	 * and send through these. One for each worker, where the port has so many; on memif 1,
+	 * since both ends must have the same number: say here what the other end has.
+	 */
+	uint16_t num_queues;
 	uint32_t max_qps;		/* 1024 per worker */
 	uint32_t max_mrs;		/* 1024 */
 	enum uroce_icrc_mode icrc_mode; /* UROCE_ICRC_VERIFY */
@@ -88,7 +94,7 @@ struct uroce_device_conf {
 	bool host_owns_port;
 	uint16_t rx_descs;  /* 1024 */
 	uint16_t tx_descs;  /* 1024 */
-	uint32_t num_mbufs; /* 8192 per device */
+	uint32_t num_mbufs; /* per device: 8192, and 2048 for each further worker */
 	uint16_t mtu_bytes; /* upper limit for the active path MTU: 4096 */
 	uint32_t max_ahs;   /* 1024 */
 	/* How long uroce_worker_backoff may sleep at once; 0: it never sleeps. */
@@ -105,12 +111,14 @@ struct uroce_device_conf {
 };
 
 /*
- * Opens an endpoint on a port. Unless the host owns it, the port is configured and started: it
- * must not be in use.
+ * Opens an endpoint on a port. Unless the host owns it, the port is configured and started, and
+ * belongs to the endpoint (rte_eth_dev_owner_get says "uroce") until that is closed: nobody else
+ * may use it, nor another process the network interface behind it.
  * -ENODEV: there is no such port, or EAL is not initialised (the log says which, and what to do);
  * -EINVAL: addr is not a list of addresses, or a number is out of range; -EBUSY: the port has an
- * endpoint; -EMSGSIZE: the port's MTU has no room for the smallest path MTU, 256; -ENOMEM; others:
- * what the port's driver said.
+ * endpoint or another owner, or runs already, or an endpoint of another process is on its interface
+ * (the log says which); -EPERM: this is a secondary process of EAL's; -EMSGSIZE: the port's MTU has
+ * no room for the smallest path MTU, 256; -ENOMEM; others: what the port's driver said.
  */
 int uroce_device_open(const struct uroce_device_conf *conf, struct uroce_device **dev);
 
@@ -127,7 +135,8 @@ struct uroce_device_attr {
 	uint16_t active_mtu_bytes; /* largest path MTU of this port */
 	uint16_t linux_mtu_bytes;  /* what Linux's soft-RoCE would take on it, for comparison */
 	uint16_t num_workers;
-	uint32_t max_qps; /* of each worker */
+	uint16_t num_queues; /* of the port that are in use; 0: those are the host's */
+	uint32_t max_qps;    /* of each worker */
 	uint32_t max_mrs;
 	uint32_t max_send_wr, max_recv_wr, max_sge, max_inline_bytes, max_rd_atomic;
 	uint32_t max_srq_wr, max_cqes, max_ahs, max_groups;
@@ -184,7 +193,9 @@ struct uroce_worker *uroce_device_worker(struct uroce_device *dev, unsigned int 
  * One turn of a worker: receives, runs timers, transmits, carries out control calls. Call it in a
  * loop from one thread, which then owns the worker until uroce_worker_offline. Returns the
  * number of frames moved: 0 for a while means idle. Returns 0 at once while another thread owns
- * the worker. If the host owns the port, it carries out control calls and nothing else.
+ * the worker. If the host owns the port, it carries out control calls and nothing else. A thread
+ * that EAL does not know has no cache of buffers, and meets the others at the pool in every turn:
+ * rte_thread_register gives it one.
  */
 unsigned int uroce_worker_poll(struct uroce_worker *worker);
 
@@ -377,6 +388,9 @@ void uroce_srq_query(const struct uroce_srq *srq, struct uroce_srq_conf *conf);
 
 /* ---- queue pairs ---- */
 
+/* Worker i, 0 <= i < num_workers, where 0 is to say that any will do. */
+#define UROCE_WORKER(i) ((uint16_t)((i) + 1))
+
 struct uroce_qp_conf {
 	enum uroce_qp_type type; /* UROCE_QP_RC */
 	struct uroce_cq *send_cq;
@@ -390,8 +404,9 @@ struct uroce_qp_conf {
 	uint32_t max_dest_rd_atomic; /* 16; at most 128; reads that a peer may have outstanding */
 	uint32_t window_pkts;	     /* 128; request packets in flight; at most 2^23 */
 	bool signal_all;	     /* every send completes, signalled or not */
-	uint16_t worker;	     /* 0; the worker that runs it */
-	uint32_t qpn;		     /* drawn; or exactly this number */
+	/* The worker that runs it, UROCE_WORKER(i); 0: the one with the fewest queue pairs. */
+	uint16_t worker;
+	uint32_t qpn; /* drawn; or exactly this number */
 };
 
 /*
@@ -448,7 +463,7 @@ int uroce_qp_modify(struct uroce_qp *qp, const struct uroce_qp_modify_attr *attr
 /* What is set, and what was chosen: the source address, its priority. -ETIMEDOUT. */
 int uroce_qp_query(struct uroce_qp *qp, struct uroce_qp_modify_attr *attr);
 
-/* What it was made with, defaults filled in. Cannot fail. */
+/* What it was made with, defaults filled in, and the worker that it got. Cannot fail. */
 void uroce_qp_query_conf(const struct uroce_qp *qp, struct uroce_qp_conf *conf);
 
 /* The queue pair's number. */

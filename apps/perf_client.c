@@ -201,6 +201,7 @@ static int finish(struct uroce_perf_client *client, struct uroce_perf_result *re
 	result->messages = client->messages;
 	result->seconds = (double)(client->ended_ns - client->started_ns) / 1e9;
 	result->mtu_bytes = client->side.mtu_bytes;
+	result->workers = client->endpoint->attr.num_workers;
 	if (client->perftest)
 		return uroce_perftest_finish(client, result->seconds);
 	uroce_channel_send(client->channel, "finish messages=%" PRIu64, client->messages);

@@ -42,6 +42,7 @@ struct uroce_perf_result {
 	uint64_t messages;
 	double seconds;
 	uint32_t mtu_bytes;
+	uint32_t workers; /* of the client */
 	bool is_verified; /* every byte of every message was checked and right */
 };
 

@@ -13,6 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "crew.h"
 #include "perftest.h"
 
 enum {
@@ -31,6 +32,16 @@ struct session {
 	struct uroce_perf_client client;
 	struct uroce_perftest_link perftest;
 };
+
+static int open_endpoint(const struct uroce_session_options *options,
+	struct uroce_endpoint *endpoint, uint16_t port_id, const char *addr)
+{
+	return uroce_endpoint_open(endpoint, port_id,
+		&(struct uroce_endpoint_conf){.addr = addr,
+			.mtu_bytes = options->mtu_bytes,
+			.workers = options->workers,
+			.queues = options->queues});
+}
 
 /* ---- the client's side ---- */
 
@@ -63,6 +74,7 @@ static void end_client(struct session *session)
 {
 	uroce_channel_close(session->channels);
 	uroce_perf_cm_close(session->cms);
+	uroce_crew_stop();
 	uroce_endpoint_close(session->endpoints);
 }
 
@@ -102,8 +114,10 @@ static int run_client(const struct uroce_session_options *options, struct sessio
 
 	if (err)
 		return -1;
-	err = uroce_endpoint_open(endpoint, options->port_id,
-		options->addr ? options->addr : UROCE_SESSION_CLIENT_ADDR, options->mtu_bytes);
+	err = open_endpoint(options, endpoint, options->port_id,
+		options->addr ? options->addr : UROCE_SESSION_CLIENT_ADDR);
+	if (!err)
+		err = uroce_crew_start(endpoint, 1);
 	if (!err && cm)
 		err = uroce_perf_cm_open(cm, endpoint);
 	if (!err && cm)
@@ -185,13 +199,14 @@ static int run_server(
 {
 	int listener = -1, rc;
 
-	if (uroce_endpoint_open(session->endpoints, options->port_id,
-		    options->addr ? options->addr : UROCE_SESSION_SERVER_ADDR, options->mtu_bytes))
+	if (open_endpoint(options, session->endpoints, options->port_id,
+		    options->addr ? options->addr : UROCE_SESSION_SERVER_ADDR))
 		return -1;
-	if (options->cm)
+	rc = uroce_crew_start(session->endpoints, 1);
+	if (!rc && options->cm)
 		rc = uroce_perf_cm_open(session->cms, session->endpoints) ||
 			uroce_perf_cm_listen(session->cms, options->tcp_port);
-	else
+	else if (!rc)
 		rc = (listener = listen_tcp(options)) < 0;
 	if (!rc) {
 		if (!options->json)
@@ -203,6 +218,7 @@ static int run_server(
 	if (listener >= 0)
 		close(listener);
 	uroce_perf_cm_close(session->cms);
+	uroce_crew_stop();
 	uroce_endpoint_close(session->endpoints);
 	return rc ? -1 : 0;
 }
@@ -231,11 +247,12 @@ static int run_loopback(const struct uroce_session_options *options, struct sess
 	int err;
 
 	uroce_channel_pair(&session->channels[0], &session->channels[1]);
-	err = uroce_endpoint_open(
-		near, options->port_id, UROCE_SESSION_CLIENT_ADDR, options->mtu_bytes);
+	err = open_endpoint(options, near, options->port_id, UROCE_SESSION_CLIENT_ADDR);
 	if (!err)
-		err = uroce_endpoint_open(far, (uint16_t)(options->port_id + 1),
-			UROCE_SESSION_SERVER_ADDR, options->mtu_bytes);
+		err = open_endpoint(
+			options, far, (uint16_t)(options->port_id + 1), UROCE_SESSION_SERVER_ADDR);
+	if (!err)
+		err = uroce_crew_start(session->endpoints, 2);
 	if (!err && cms)
 		err = open_cms(options, session);
 	if (!err) {
@@ -249,6 +266,7 @@ static int run_loopback(const struct uroce_session_options *options, struct sess
 	}
 	uroce_perf_cm_close(&session->cms[1]);
 	uroce_perf_cm_close(&session->cms[0]);
+	uroce_crew_stop();
 	uroce_endpoint_close(far);
 	uroce_endpoint_close(near);
 	return err ? -1 : 0;

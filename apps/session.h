@@ -32,6 +32,8 @@ struct uroce_session_options {
 	uint16_t tcp_port;
 	uint16_t port_id;
 	uint16_t mtu_bytes; /* 0: what the port has */
+	uint16_t workers;   /* 0: one */
+	uint16_t queues;    /* of the port; 0: as many as the library takes */
 	bool keep;
 	bool cm; /* the sides find each other by connection management */
 	bool json;

@@ -35,6 +35,12 @@ const char uroce_session_help[] =
 	"                     (a shell wants quotes only where # begins a word). It must not\n"
 	"                     be one of the kernel's: on a shared interface the kernel would\n"
 	"                     answer too\n"
+	"  --workers N        workers of the endpoint, each on an lcore of its own (1); the first "
+	"is\n"
+	"                     the main one, which posts, too. Queue pairs are dealt out to them\n"
+	"  --queues N         queues of the port, at most (one for each worker, where there are "
+	"so\n"
+	"                     many; on memif one, since both ends must have the same number)\n"
 	"  --mtu M            at most this path MTU: 256, 512, 1024, 2048, 4096 (as large as both\n"
 	"                     ports allow)\n";
 
@@ -175,6 +181,30 @@ static bool set_mtu(void *context, const char *value)
 	return true;
 }
 
+static bool set_workers(void *context, const char *value)
+{
+	uint64_t count;
+
+	if (!uroce_count_parse(value, 1, 16, &count)) {
+		uroce_app_say("--workers %s is out of range: it is a number from 1 to 16", value);
+		return false;
+	}
+	((struct uroce_session_options *)context)->workers = (uint16_t)count;
+	return true;
+}
+
+static bool set_queues(void *context, const char *value)
+{
+	uint64_t count;
+
+	if (!uroce_count_parse(value, 1, 16, &count)) {
+		uroce_app_say("--queues %s is out of range: it is a number from 1 to 16", value);
+		return false;
+	}
+	((struct uroce_session_options *)context)->queues = (uint16_t)count;
+	return true;
+}
+
 static bool set_keep(void *context, const char *value)
 {
 	(void)value;
@@ -212,6 +242,8 @@ const struct uroce_option uroce_session_table[] = {
 	{"--port-id", "the number of a DPDK port", set_port_id},
 	{"--addr", "an IP address", set_addr},
 	{"--mtu", "a path MTU", set_mtu},
+	{"--workers", "a number of workers", set_workers},
+	{"--queues", "a number of queues", set_queues},
 	{"--keep", NULL, set_keep},
 	{"--cm", NULL, set_cm},
 	{"--json", NULL, set_json},

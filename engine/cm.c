@@ -96,7 +96,7 @@ static size_t lay_out(const struct uroce_cm_conf *conf, struct uroce_cm *cm)
 {
 	uint32_t num_buckets = 1u << log2_up(conf->max_ids);
 	size_t at = 0;
-	struct uroce_cm scratch, *out = cm ? cm : &scratch;
+	struct uroce_cm scratch = {.num_ids = 0}, *out = cm ? cm : &scratch;
 	uint8_t *base = (uint8_t *)cm;
 	struct uroce_timer **heap;
 
@@ -192,6 +192,16 @@ static enum uroce_cm_drop rx_unknown(struct uroce_cm *cm, const struct uroce_cm_
 
 static enum uroce_cm_drop dispatch(struct uroce_cm *cm, const struct uroce_cm_in *in)
 {
+	static enum uroce_cm_drop (*const by_attr[])(
+		struct uroce_cm * cm, struct uroce_cm_id * id, const struct uroce_cm_in *in) = {
+		[UROCE_MAD_MRA - UROCE_MAD_REQ] = uroce_cm_rx_mra,
+		[UROCE_MAD_REJ - UROCE_MAD_REQ] = uroce_cm_rx_rej,
+		[UROCE_MAD_REP - UROCE_MAD_REQ] = uroce_cm_rx_rep,
+		[UROCE_MAD_RTU - UROCE_MAD_REQ] = uroce_cm_rx_rtu,
+		[UROCE_MAD_DREQ - UROCE_MAD_REQ] = uroce_cm_rx_dreq,
+		[UROCE_MAD_DREP - UROCE_MAD_REQ] = uroce_cm_rx_drep,
+		[UROCE_MAD_SIDR_REP - UROCE_MAD_REQ] = uroce_cm_rx_sidr_rep,
+	};
 	struct uroce_cm_id *id;
 
 	if (in->mad->attr == UROCE_MAD_REQ)
@@ -203,28 +213,7 @@ static enum uroce_cm_drop dispatch(struct uroce_cm *cm, const struct uroce_cm_in
 		return rx_unknown(cm, in);
 	if (!is_from_peer(id, in))
 		return UROCE_CM_DROP_NOT_PEER;
-	switch (in->mad->attr) {
-	case UROCE_MAD_MRA:
-		return uroce_cm_rx_mra(cm, id, in);
-	case UROCE_MAD_REJ:
-		return uroce_cm_rx_rej(cm, id, in);
-	case UROCE_MAD_REP:
-		return uroce_cm_rx_rep(cm, id, in);
-	case UROCE_MAD_RTU:
-		return uroce_cm_rx_rtu(cm, id, in);
-	case UROCE_MAD_DREQ:
-		return uroce_cm_rx_dreq(cm, id, in);
-	case UROCE_MAD_DREP:
-		return uroce_cm_rx_drep(cm, id, in);
-	case UROCE_MAD_SIDR_REP:
-		return uroce_cm_rx_sidr_rep(cm, id, in);
-	case UROCE_MAD_REQ:
-	case UROCE_MAD_SIDR_REQ:
-	case UROCE_MAD_LAP:
-	case UROCE_MAD_APR:
-		break;
-	}
-	return UROCE_CM_DROP_ATTRIBUTE;
+	return by_attr[in->mad->attr - UROCE_MAD_REQ](cm, id, in);
 }
 
 enum uroce_cm_drop uroce_cm_rx(struct uroce_cm *cm, uint64_t now_ns,
@@ -326,10 +315,11 @@ uint32_t uroce_cm_num_ids(const struct uroce_cm *cm)
 
 bool uroce_cm_info(const struct uroce_cm *cm, uint32_t place, struct uroce_cm_info *info)
 {
-	const struct uroce_cm_id *id = &cm->ids[place];
+	const struct uroce_cm_id *id;
 
-	if (place >= cm->conf.max_ids || !id->number)
+	if (place >= cm->conf.max_ids || !cm->ids[place].number)
 		return false;
+	id = &cm->ids[place];
 	*info = (struct uroce_cm_info){
 		.id = id->number,
 		.remote_id = id->remote_id,

@@ -72,12 +72,12 @@ struct uroce_cm_conf {
 	uint32_t max_listeners; /* 0: 64 */
 	uint32_t max_replies;	/* answers to strangers that wait to be sent; 0: 256 */
 	uint32_t mtu_bytes;	/* longest path MTU that the port can: 256 ... 4096 */
-	uint64_t ca_guid;	/* of ours, for the wire */
+	uint64_t ca_guid;	/* of ours alone: peers tell queue pairs apart by it */
 	uint64_t seed;		/* 64 fresh random bits: numbers cannot be guessed */
 	struct uroce_cm_timing timing;
 };
 
-/* Bytes of a manager; about 700 per id. 0: conf is out of range. */
+/* Bytes of a manager; about 650 per id. 0: conf is out of range. */
 size_t uroce_cm_bytes(const struct uroce_cm_conf *conf);
 /*
  * memory: uroce_cm_bytes(conf) of the caller's, aligned to 64 bytes, in use until the caller stops
@@ -116,8 +116,7 @@ bool uroce_cm_tx_pending(const struct uroce_cm *cm);
 
 /* Runs the timers that are due. */
 void uroce_cm_expire(struct uroce_cm *cm, uint64_t now_ns);
-/* When uroce_cm_expire must run next; UINT64_MAX: no timer runs. Never early by design, maybe a
- * little: then nothing expires. */
+/* When uroce_cm_expire must run next; UINT64_MAX: no timer runs. */
 uint64_t uroce_cm_next_deadline(struct uroce_cm *cm);
 
 /* ---- events ------------------------------------------------------------------------------ */

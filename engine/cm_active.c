@@ -139,7 +139,6 @@ static enum uroce_cm_drop accept_rep(
 	if (old) {
 		uroce_cm_end_stale(cm, old);
 		id->remote_id = in->mad->local_id;
-		id->reason = UROCE_CM_REJECT_STALE;
 		uroce_cm_id_keep(id, NULL, 0, NULL, 0);
 		uroce_cm_tell_end(cm, id, UROCE_CM_REJECTED);
 		uroce_cm_enter_refused(cm, id, UROCE_CM_REJECT_STALE, UROCE_MAD_TO_REP);

@@ -149,32 +149,16 @@ void uroce_cm_end_stale(struct uroce_cm *cm, struct uroce_cm_id *id)
 void uroce_cm_timed_out(struct uroce_cm *cm, struct uroce_cm_id *id, uint64_t now_ns)
 {
 	cm->counters.timeouts++;
-	switch (id->state) {
-	case UROCE_CM_STATE_REQ_SENT:
-	case UROCE_CM_STATE_REP_SENT:
-		refuse_for_timeout(cm, id);
-		uroce_cm_tell_end(cm, id, UROCE_CM_UNREACHABLE);
-		break;
-	case UROCE_CM_STATE_DREQ_SENT:
+	if (id->state == UROCE_CM_STATE_DREQ_SENT) {
 		uroce_cm_tell_end(cm, id, UROCE_CM_DISCONNECTED);
 		uroce_cm_enter_timewait(cm, id, now_ns);
-		break;
-	case UROCE_CM_STATE_SIDR_REQ_SENT:
-		uroce_cm_tell_end(cm, id, UROCE_CM_UNREACHABLE);
-		uroce_cm_enter_closed(cm, id);
-		break;
-	case UROCE_CM_STATE_FREE:
-	case UROCE_CM_STATE_REP_RCVD:
-	case UROCE_CM_STATE_REQ_RCVD:
-	case UROCE_CM_STATE_ESTABLISHED:
-	case UROCE_CM_STATE_TIMEWAIT:
-	case UROCE_CM_STATE_REFUSED:
-	case UROCE_CM_STATE_SIDR_REQ_RCVD:
-	case UROCE_CM_STATE_SIDR_REP_SENT:
-	case UROCE_CM_STATE_CLOSED:
-	case UROCE_CM_STATE_COUNT:
-		break;
+		return;
 	}
+	uroce_cm_tell_end(cm, id, UROCE_CM_UNREACHABLE);
+	if (id->state == UROCE_CM_STATE_SIDR_REQ_SENT)
+		uroce_cm_enter_closed(cm, id);
+	else
+		refuse_for_timeout(cm, id);
 }
 
 /* ---- messages ---------------------------------------------------------------------------- */
@@ -379,13 +363,12 @@ int uroce_cm_destroy(struct uroce_cm *cm, uint32_t number)
 	case UROCE_CM_STATE_SIDR_REQ_RCVD:
 		uroce_cm_answer_sidr(cm, id, UROCE_CM_SIDR_REJECTED);
 		break;
-	case UROCE_CM_STATE_DREQ_SENT:
-	case UROCE_CM_STATE_TIMEWAIT:
-		break;
 	case UROCE_CM_STATE_SIDR_REQ_SENT:
 	case UROCE_CM_STATE_CLOSED:
 		uroce_cm_id_free(cm, id);
 		break;
+	case UROCE_CM_STATE_DREQ_SENT:
+	case UROCE_CM_STATE_TIMEWAIT:
 	case UROCE_CM_STATE_FREE:
 	case UROCE_CM_STATE_COUNT:
 		break;

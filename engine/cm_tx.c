@@ -168,43 +168,24 @@ bool uroce_cm_tx_pending(const struct uroce_cm *cm)
 
 static void expire(struct uroce_cm *cm, struct uroce_cm_id *id, uint64_t now_ns)
 {
-	enum uroce_cm_owed again = 0;
+	/* What waits for an answer; in other states a timer is an end. */
+	static const enum uroce_cm_owed asked[UROCE_CM_STATE_COUNT] = {
+		[UROCE_CM_STATE_REQ_SENT] = UROCE_CM_OWE_REQ,
+		[UROCE_CM_STATE_REP_SENT] = UROCE_CM_OWE_REP,
+		[UROCE_CM_STATE_DREQ_SENT] = UROCE_CM_OWE_DREQ,
+		[UROCE_CM_STATE_SIDR_REQ_SENT] = UROCE_CM_OWE_SIDR_REQ,
+	};
 
-	switch (id->state) {
-	case UROCE_CM_STATE_REQ_SENT:
-		again = UROCE_CM_OWE_REQ;
-		break;
-	case UROCE_CM_STATE_REP_SENT:
-		again = UROCE_CM_OWE_REP;
-		break;
-	case UROCE_CM_STATE_DREQ_SENT:
-		again = UROCE_CM_OWE_DREQ;
-		break;
-	case UROCE_CM_STATE_SIDR_REQ_SENT:
-		again = UROCE_CM_OWE_SIDR_REQ;
-		break;
-	case UROCE_CM_STATE_TIMEWAIT:
-		uroce_cm_id_tell(cm, id, UROCE_CM_TIMEWAIT_EXIT);
-		/* fall through */
-	case UROCE_CM_STATE_REFUSED:
-	case UROCE_CM_STATE_SIDR_REP_SENT:
+	if (!asked[id->state]) {
+		if (id->state == UROCE_CM_STATE_TIMEWAIT)
+			uroce_cm_id_tell(cm, id, UROCE_CM_TIMEWAIT_EXIT);
 		uroce_cm_enter_closed(cm, id);
-		return;
-	case UROCE_CM_STATE_FREE:
-	case UROCE_CM_STATE_REP_RCVD:
-	case UROCE_CM_STATE_REQ_RCVD:
-	case UROCE_CM_STATE_ESTABLISHED:
-	case UROCE_CM_STATE_SIDR_REQ_RCVD:
-	case UROCE_CM_STATE_CLOSED:
-	case UROCE_CM_STATE_COUNT:
-		return;
-	}
-	if (id->retries >= id->max_retries) {
+	} else if (id->retries >= id->max_retries) {
 		uroce_cm_timed_out(cm, id, now_ns);
-		return;
+	} else {
+		id->retries++;
+		uroce_cm_id_owe(cm, id, asked[id->state]);
 	}
-	id->retries++;
-	uroce_cm_id_owe(cm, id, again);
 }
 
 void uroce_cm_expire(struct uroce_cm *cm, uint64_t now_ns)

@@ -418,7 +418,7 @@ void uroce_mad_build(uint8_t bytes[UROCE_MAD_BYTES], const struct uroce_mad *mad
 	bytes[CLASS_VERSION] = CLASS_VERSION_CM;
 	bytes[METHOD] = METHOD_SEND;
 	uroce_store_be64(bytes + TID, mad->tid);
-	uroce_store_be16(bytes + ATTRIBUTE, mad->attr);
+	uroce_store_be16(bytes + ATTRIBUTE, (uint16_t)mad->attr);
 	build_body(body, mad);
 	if (mad->private_bytes > 0)
 		memcpy(body + private_at(mad->attr), mad->private_data, mad->private_bytes);

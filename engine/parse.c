@@ -159,7 +159,7 @@ static uint32_t read_tag(struct uroce_pkt *pkt, uint32_t *type)
 }
 
 /* What is neither IPv4 nor IPv6. */
-static enum uroce_drop refuse_type(const struct uroce_pkt *pkt, uint32_t type)
+static enum uroce_drop judge_type(const struct uroce_pkt *pkt, uint32_t type)
 {
 	if (type != UROCE_ETHERTYPE_VLAN && type != UROCE_ETHERTYPE_SERVICE_VLAN)
 		return UROCE_DROP_NOT_IP;
@@ -191,7 +191,7 @@ static enum uroce_drop parse_ip(
 		return parse_ipv4(pkt, *room);
 	if (type == UROCE_ETHERTYPE_IPV6)
 		return parse_ipv6(pkt, *room);
-	return refuse_type(pkt, type);
+	return judge_type(pkt, type);
 }
 
 /* One's complement sum over pseudo header, UDP header and data; right when it folds to ones. */

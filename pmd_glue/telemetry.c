@@ -114,6 +114,7 @@ static void tell_poller(struct rte_tel_data *port, const struct uroce_poller *po
 	rte_tel_data_add_dict_u64(port, "tx_refused", LOOK(c->tx_refused));
 	rte_tel_data_add_dict_u64(port, "tx_no_buffer", LOOK(c->tx_no_buffer));
 	rte_tel_data_add_dict_u64(port, "handover_full", LOOK(c->handover_full));
+	rte_tel_data_add_dict_u64(port, "relayed", LOOK(c->relayed));
 }
 
 /* The first, and all of them. */

@@ -524,6 +524,31 @@ static void link_local_peers_are_of_a_vlan(void)
 	close_both();
 }
 
+/* To one peer by two VLANs, and with two priorities: each keeps its own. */
+static void ways_to_one_peer_are_kept_apart(void)
+{
+	/* entry, priority: what comes of them */
+	static const struct {
+		unsigned int entry;
+		uint8_t sl;
+		uint16_t tci;
+	} ways[] = {{0, 0, 0}, {1, 0, 0x2064}, {1, 5, 0xa064}, {2, 0, 0x40c8}};
+	struct uroce_ah *ahs[4];
+
+	open_both(UROCE_QP_UD, "fe80::,fe80::#100:1,fe80::#200:2", "fe80::#200,fe80::#100,fe80::");
+	for (int i = 0; i < 4; i++)
+		ahs[i] = handle_to(1, 0, UROCE_SOURCE(ways[i].entry), ways[i].sl);
+	for (int i = 0; i < 4; i++) {
+		struct uroce_wc wc = datagram(0, ahs[i]);
+
+		CU_ASSERT_EQUAL(wc.vlan, ways[i].tci & 0xfff);
+		CU_ASSERT_EQUAL(wc.sl, ways[i].tci >> 13);
+	}
+	for (int i = 0; i < 4; i++)
+		CU_ASSERT_EQUAL(uroce_ah_destroy(ahs[i]), 0);
+	close_both();
+}
+
 /* Who wrote to a group is answered from the address that fits it, in the VLAN that it wrote by. */
 static void who_wrote_to_a_group_is_answered_in_its_vlan(void)
 {
@@ -657,6 +682,7 @@ int main(void)
 		{"an answer is from the address that was written to",
 			an_answer_is_from_the_address_that_was_written_to},
 		{"link-local peers are of a VLAN", link_local_peers_are_of_a_vlan},
+		{"ways to one peer are kept apart", ways_to_one_peer_are_kept_apart},
 		{"who wrote to a group is answered in its VLAN",
 			who_wrote_to_a_group_is_answered_in_its_vlan},
 		{"a neighbour is asked from the address whose prefix it is in",

@@ -40,7 +40,7 @@ static struct rte_mempool *pool;		 /* of the test */
 static void open_side(int i, struct uroce_device_conf conf, uint16_t worker)
 {
 	struct side *s = &sides[i];
-	struct uroce_qp_conf qp_conf = {.worker = worker};
+	struct uroce_qp_conf qp_conf = {.worker = UROCE_WORKER(worker)};
 
 	memset(s->mem, 0, sizeof(s->mem));
 	CU_ASSERT_EQUAL_FATAL(uroce_device_open(&conf, &s->dev), 0);

@@ -25,10 +25,12 @@ enum {
 	A_MINUTE_US = 60000000,
 };
 
-/* A device with two workers; worker i is tied to the other side's worker i. */
+/* A device with two workers; worker i is tied to the other side's worker i, and hands over what is
+ * for the other one. */
 struct side {
 	struct uroce_device *dev;
 	struct memlink links[WORKERS];
+	struct uroce_steer steer;
 	struct sleeper sleepers[WORKERS];
 	struct uroce_pd *pd;
 	struct uroce_cq *cqs[CLIENTS];
@@ -41,18 +43,10 @@ static atomic_bool stop;
 
 static void open_side(int who, const struct uroce_device_conf *given)
 {
-	const uint8_t mac[6] = {2, 0, 0, 0, 0, (uint8_t)(1 + who)};
 	const uint8_t peer_mac[6] = {2, 0, 0, 0, 0, (uint8_t)(2 - who)};
-	struct uroce_device_conf conf = *given;
 	struct side *s = &sides[who];
-	void *links[WORKERS];
 
-	conf.addr = who ? "192.0.2.2" : "192.0.2.1";
-	conf.num_workers = WORKERS;
-	conf.max_qps = 256;
-	for (int i = 0; i < WORKERS; i++)
-		links[i] = &s->links[i];
-	MUST(uroce_device_open_link(&conf, mac, 4096, &memlink_ops, links, &s->dev) == 0);
+	s->dev = memlink_open_many(s->links, WORKERS, &s->steer, (unsigned int)who + 1, given);
 	MUST(uroce_device_neighbour_set(s->dev, who ? "192.0.2.1" : "192.0.2.2", peer_mac) == 0);
 	MUST(uroce_pd_create(s->dev, &s->pd) == 0);
 	for (int i = 0; i < CLIENTS; i++)
@@ -84,6 +78,7 @@ static void close_side(int who)
 	for (int i = 0; i < WORKERS; i++)
 		sleeper_stop(&s->sleepers[i]);
 	CU_ASSERT_EQUAL(uroce_device_close(s->dev), 0);
+	memlink_close_many(&s->steer);
 }
 
 static void close_both(void)
@@ -94,13 +89,13 @@ static void close_both(void)
 		memlink_fini(&sides[0].links[i], &sides[1].links[i]);
 }
 
-static struct uroce_qp *new_qp(int who, int cq, unsigned int worker)
+/* On any worker. */
+static struct uroce_qp *new_qp(int who, int cq)
 {
 	const struct uroce_qp_conf conf = {.send_cq = sides[who].cqs[cq],
 		.recv_cq = sides[who].cqs[cq],
 		.max_send_wr = 4,
-		.max_recv_wr = 4,
-		.worker = (uint16_t)worker};
+		.max_recv_wr = 4};
 	struct uroce_qp *qp;
 
 	MUST(uroce_qp_create(sides[who].pd, &conf, &qp) == 0);
@@ -129,8 +124,7 @@ static void serve(const struct uroce_conn_event *event)
 	struct uroce_conn_conf mine = {0};
 
 	if (event->type == UROCE_CONN_REQUEST) {
-		/* The client's worker, which it said. */
-		mine.qp = new_qp(1, 0, event->private_data[0]);
+		mine.qp = new_qp(1, 0);
 		if (uroce_conn_accept(event->conn, &mine) == 0)
 			atomic_fetch_add(&accepted, 1);
 		else
@@ -176,12 +170,8 @@ static void *connect_all(void *arg)
 		.opcode = UROCE_WR_RDMA_WRITE, .flags = UROCE_SEND_SIGNALED};
 
 	for (int i = 0; i < ROUNDS; i++) {
-		uint8_t worker = (uint8_t)(i % WORKERS);
-		struct uroce_conn_conf conf = {.addr = "192.0.2.2",
-			.port = PORT,
-			.qp = new_qp(0, client->number, worker),
-			.private_data = &worker,
-			.private_bytes = 1};
+		struct uroce_conn_conf conf = {
+			.addr = "192.0.2.2", .port = PORT, .qp = new_qp(0, client->number)};
 		struct uroce_conn *conn;
 		struct uroce_wc wc = {0};
 
@@ -255,7 +245,7 @@ static void a_sleeper_wakes_for_what_is_asked_and_for_its_timers(void)
 
 	open_both(&conf);
 	sides[1].links[0].loss_percent = 100;
-	to.qp = new_qp(0, 0, 1);
+	to.qp = new_qp(0, 0);
 	sleeper_await(&sides[0].sleepers[0]);
 	CU_ASSERT_EQUAL(uroce_conn_connect(sides[0].channel, &to, &conn), 0);
 	while (uroce_conn_poll(sides[0].channel, &event) == 0)
