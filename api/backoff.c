@@ -12,7 +12,7 @@
 #include <poll.h>
 #include <time.h>
 
-#include "device.h"
+#include "conn.h"
 
 enum {
 	TURNS_SPINNING = 2000,
@@ -51,9 +51,11 @@ static void pause_for_a_moment(void)
 static bool has_work(struct uroce_worker *worker)
 {
 	const struct uroce_core *core = &worker->core;
+	const struct conn_manager *manager = atomic_load(&worker->manager);
 
-	return atomic_load(&worker->core.bells.head) || atomic_load(&worker->mailbox) ||
-		atomic_load(&worker->stop) || core->ready.head || core->idle_acks ||
+	return (manager && uroce_conn_has_work(manager)) || atomic_load(&worker->core.bells.head) ||
+		atomic_load(&worker->mailbox) || atomic_load(&worker->stop) || core->ready.head ||
+		core->idle_acks ||
 		atomic_load(&worker->dev->neigh.version) != worker->neigh_version ||
 		(worker->dev->has_port && uroce_poller_holds_frames(&worker->poller));
 }
@@ -61,11 +63,15 @@ static bool has_work(struct uroce_worker *worker)
 /* How long at the most: until the next timer or question, and no longer than asked for. */
 static uint64_t sleep_ns(struct uroce_worker *worker, uint64_t now_ns)
 {
+	const struct conn_manager *manager = atomic_load(&worker->manager);
 	uint64_t deadline_ns = uroce_core_next_deadline(&worker->core);
 	uint64_t due_ns =
 		uroce_worker_asks(worker) ? atomic_load(&worker->dev->neigh.due_ns) : UINT64_MAX;
 	uint64_t most_ns = (uint64_t)worker->dev->conf.idle_sleep_us * NS_PER_US;
 
+	if (due_ns < deadline_ns)
+		deadline_ns = due_ns;
+	due_ns = manager ? uroce_conn_due_ns(manager) : UINT64_MAX;
 	if (due_ns < deadline_ns)
 		deadline_ns = due_ns;
 	if (deadline_ns <= now_ns)

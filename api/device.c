@@ -4,7 +4,7 @@
  *
  * Everything that a device will ever need is allocated here, so that the data path never has to.
  */
-#include "device.h"
+#include "conn.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -35,6 +35,14 @@ int uroce_eal_init_embedded(unsigned int num_ports)
 
 /* ---- opening ---- */
 
+/* Two per queue pair, as far as numbers reach. */
+static uint32_t default_conns(const struct uroce_device_conf *conf)
+{
+	uint64_t conns = 2ull * conf->max_qps * conf->num_workers;
+
+	return conns < UROCE_CM_IDS_MAX ? (uint32_t)conns : (uint32_t)UROCE_CM_IDS_MAX;
+}
+
 static int take_conf(struct uroce_device *dev, const struct uroce_device_conf *conf)
 {
 	struct uroce_device_conf *c = &dev->conf;
@@ -64,8 +72,11 @@ static int take_conf(struct uroce_device *dev, const struct uroce_device_conf *c
 		: MBUFS_DEFAULT + MBUFS_DEFAULT_PER_WORKER * (c->num_workers - 1u);
 	c->mtu_bytes = c->mtu_bytes ? c->mtu_bytes : MTU_DEFAULT;
 	c->max_ahs = c->max_ahs ? c->max_ahs : AHS_DEFAULT;
+	if (c->max_conns == 0)
+		c->max_conns = default_conns(c);
 	if (c->num_workers > UROCE_WORKERS_MAX || c->max_qps > QPS_MAX || c->max_mrs > MRS_MAX ||
-		c->max_ahs > AHS_MAX || c->icrc_mode > UROCE_ICRC_OFF)
+		c->max_ahs > AHS_MAX || uroce_conn_conf_check(c) != 0 ||
+		c->icrc_mode > UROCE_ICRC_OFF)
 		return -EINVAL;
 	return 0;
 }
@@ -80,6 +91,7 @@ static int allocate_tables(struct uroce_device *dev)
 	dev->mr_slots = uroce_allocate(mrs * sizeof(*dev->mr_slots));
 	dev->qp_slots = uroce_allocate(qps * sizeof(*dev->qp_slots));
 	dev->workers = uroce_allocate(dev->conf.num_workers * sizeof(*dev->workers));
+	dev->num_ah_slots = uroce_ring_round_up(dev->conf.max_ahs + UROCE_GSI_PATHS);
 	dev->ah_numbers = calloc(dev->conf.max_ahs, sizeof(*dev->ah_numbers));
 	/* First: whatever fails from here on, these are closed unless they say that they are not.
 	 */
@@ -101,6 +113,7 @@ static void free_device(struct uroce_device *dev)
 	uroce_neigh_fini(&dev->neigh);
 	uroce_channel_fini(&dev->own_channel);
 	free(dev->ah_numbers);
+	pthread_mutex_destroy(&dev->manager_lock);
 	pthread_mutex_destroy(&dev->groups_lock);
 	pthread_mutex_destroy(&dev->lock);
 	free(dev->workers);
@@ -127,6 +140,7 @@ static int create(const struct uroce_device_conf *conf, struct uroce_device **ou
 		return -ENOMEM;
 	pthread_mutex_init(&dev->lock, NULL);
 	pthread_mutex_init(&dev->groups_lock, NULL);
+	pthread_mutex_init(&dev->manager_lock, NULL);
 	uroce_channel_init(&dev->own_channel, dev, -1);
 	dev->exception.fd = -1;
 	err = take_conf(dev, conf);
@@ -338,15 +352,21 @@ int uroce_device_open_link(const struct uroce_device_conf *conf, const uint8_t m
 
 int uroce_device_close(struct uroce_device *dev)
 {
+	/* The connection manager has one of each itself. */
+	uint32_t own = atomic_load(&dev->workers[0].manager) ? 1 : 0;
 	bool busy;
 
 	pthread_mutex_lock(&dev->lock);
-	busy = dev->num_pds || dev->num_cqs || dev->num_qps || dev->num_channels;
+	busy = dev->num_pds > own || dev->num_cqs > own || dev->num_qps > own ||
+		dev->num_channels || dev->num_conn_channels;
 	pthread_mutex_unlock(&dev->lock);
 	if (busy)
 		return -EBUSY;
-	for (unsigned int i = 0; i < dev->num_workers; i++)
+	for (unsigned int i = 0; i < dev->num_workers; i++) {
 		uroce_worker_stop(&dev->workers[i]);
+		uroce_worker_retire(&dev->workers[i]);
+	}
+	uroce_conn_manager_fini(dev);
 	if (dev->has_port) {
 		uroce_telemetry_remove(&dev->telemetry);
 		for (unsigned int i = 0; i < dev->num_workers; i++)
@@ -440,37 +460,4 @@ int uroce_device_neighbour_set(struct uroce_device *dev, const char *addr, const
 	err = uroce_path_set_mac(dev, hop, mac);
 	pthread_mutex_unlock(&dev->lock);
 	return err;
-}
-
-/* ---- protection domains ---- */
-
-int uroce_pd_create(struct uroce_device *dev, struct uroce_pd **out)
-{
-	struct uroce_pd *pd = calloc(1, sizeof(*pd));
-
-	if (!pd)
-		return -ENOMEM;
-	pd->dev = dev;
-	pthread_mutex_lock(&dev->lock);
-	pd->id = ++dev->next_pd;
-	dev->num_pds++;
-	pthread_mutex_unlock(&dev->lock);
-	*out = pd;
-	return 0;
-}
-
-int uroce_pd_destroy(struct uroce_pd *pd)
-{
-	struct uroce_device *dev = pd->dev;
-	bool busy;
-
-	pthread_mutex_lock(&dev->lock);
-	busy = pd->users > 0;
-	if (!busy)
-		dev->num_pds--;
-	pthread_mutex_unlock(&dev->lock);
-	if (busy)
-		return -EBUSY;
-	free(pd);
-	return 0;
 }

@@ -108,6 +108,15 @@ struct uroce_device_conf {
 	 * of the port. Give it the endpoint's own address with "ip addr add", or another; and a
 	 * larger MTU than 1500 where the link has it. NULL: no such interface. */
 	const char *exception_path;
+	/* Connection management, see uroce_cm.h. Connections at once, those that ended a moment ago
+	 * and questions among them: 2 per queue pair. */
+	uint32_t max_conns;
+	/* A message without an answer is repeated, first after conn_retry_ms (40), then after twice
+	 * that and so on up to conn_retry_max_ms (2000), conn_retries (8, at most 15) times in all;
+	 * after the last one the peer has 4.096 us * 2^conn_timeout (20: 4.3 s, at most 31). */
+	uint32_t conn_retry_ms, conn_retry_max_ms;
+	uint8_t conn_retries;
+	uint8_t conn_timeout;
 };
 
 /*
@@ -126,7 +135,7 @@ int uroce_device_open(const struct uroce_device_conf *conf, struct uroce_device 
 
 /*
  * Stops the port and frees the device. Its workers must not be polled any more (launched ones are
- * stopped). -EBUSY: queue pairs, completion queues or protection domains are left.
+ * stopped). -EBUSY: queue pairs, completion queues, protection domains or channels are left.
  */
 int uroce_device_close(struct uroce_device *dev);
 
@@ -426,7 +435,8 @@ int uroce_qp_create(struct uroce_pd *pd, const struct uroce_qp_conf *conf, struc
  * Ends a queue pair, whatever is outstanding. Its completions that were not polled are gone; its
  * number is not used again for a long time. Counts as a poll of its completion queues: nobody may
  * poll them, or post to it, at the same time.
- * -ETIMEDOUT: the worker does not poll; the queue pair is still there.
+ * -EBUSY: a connection of uroce_cm.h has it; -ETIMEDOUT: the worker does not poll. Then the queue
+ * pair is still there.
  */
 int uroce_qp_destroy(struct uroce_qp *qp);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A program's run: who talks to whom. Both sides in one process over ports in memory, or a server
- * and a client in two processes that find each other by TCP.
+ * and a client in two processes that find each other by TCP, or by connection management.
  */
 #ifndef UROCE_APP_SESSION_H
 #define UROCE_APP_SESSION_H
@@ -36,6 +36,7 @@ struct uroce_session_options {
 	uint16_t workers;   /* 0: one */
 	uint16_t queues;    /* of the port; 0: as many as the library takes */
 	bool keep;
+	bool cm; /* the sides find each other by connection management */
 	bool json;
 	bool help;
 	/* The one test, if the other side is perftest; NULL: it is of these programs. */

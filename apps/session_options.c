@@ -22,6 +22,9 @@ const char uroce_session_help[] =
 	"  --client HOST      run the tests against the server on HOST\n"
 	"  --port N           TCP port on which the two find each other (18515); the messages\n"
 	"                     themselves go by RoCE, UDP port 4791\n"
+	"  --cm               find each other by connection management instead of TCP: all of it\n"
+	"                     goes by RoCE, HOST is the address of the server's endpoint, and N a\n"
+	"                     port of its own. On both sides\n"
 	"  --bind ADDR        address on which the server listens for TCP (all)\n"
 	"  --keep             the server goes on with the next client, for ever\n"
 	"  --port-id N        DPDK port (0)\n"
@@ -227,6 +230,13 @@ static bool set_keep(void *context, const char *value)
 	return true;
 }
 
+static bool set_cm(void *context, const char *value)
+{
+	(void)value;
+	((struct uroce_session_options *)context)->cm = true;
+	return true;
+}
+
 static bool set_json(void *context, const char *value)
 {
 	(void)value;
@@ -254,6 +264,7 @@ const struct uroce_option uroce_session_table[] = {
 	{"--workers", "a number of workers", set_workers},
 	{"--queues", "a number of queues", set_queues},
 	{"--keep", NULL, set_keep},
+	{"--cm", NULL, set_cm},
 	{"--json", NULL, set_json},
 	{"--help", NULL, set_help},
 	{"-h", NULL, set_help},
@@ -283,6 +294,10 @@ bool uroce_session_options_check(
 	}
 	if (options->role != UROCE_SESSION_SERVER && (options->keep || options->bind)) {
 		uroce_app_say("%s is for --server", options->keep ? "--keep" : "--bind");
+		return false;
+	}
+	if (options->cm && options->bind) {
+		uroce_app_say("--bind is for TCP; with --cm the server listens on its --addr");
 		return false;
 	}
 	return true;
