@@ -267,6 +267,7 @@ static void make_roce(uint8_t frame[FRAME_BYTES])
 static void another_vlans_frames_for_our_address_are_the_kernels(void)
 {
 	uint8_t frame[FRAME_BYTES], tagged[FRAME_BYTES + TAG_BYTES], got[2 * FRAME_BYTES];
+	uint16_t bytes;
 
 	open_device("192.0.2.1/24#100", 1);
 	make_question(frame);
@@ -276,10 +277,12 @@ static void another_vlans_frames_for_our_address_are_the_kernels(void)
 	CU_ASSERT_EQUAL(dev->neigh.counters.answered, 0);
 	/* Those of its own are not. */
 	for (int stripped = 0; stripped < 2; stripped++) {
-		deliver(0, tagged, tag_frame(frame, 0x6064, tagged), stripped);
-		make_question(frame);
-		deliver(0, tagged, tag_frame(frame, 0x6064, tagged), stripped);
 		make_roce(frame);
+		bytes = tag_frame(frame, 0x6064, tagged);
+		deliver(0, tagged, bytes, stripped);
+		make_question(frame);
+		bytes = tag_frame(frame, 0x6064, tagged);
+		deliver(0, tagged, bytes, stripped);
 		uroce_worker_poll(&dev->workers[0]);
 		CU_ASSERT_EQUAL(kernel_gets(got, sizeof(got)), 0);
 	}
