@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #
 # Where soft-RoCE (of Linux 6.1) departs from the standard, and uroce gets along with it. Each check
-# makes the situation by dropping chosen packets in the guest, so that it is the same every time. What
-# it departs in with messages that are too long is among checks_errors' checks.
+# makes the situation by dropping chosen packets in the guest, so that it is the same every time.
+# What it departs in with messages that are too long is among checks_errors' checks.
 
 from checks_faults import PATIENT, TC
 from exchange import LENT, OWN, Exchange
@@ -21,9 +21,9 @@ MTU = 1024
 
 
 class Dropping:
-    """What the guest is not to receive, or to send; rules can be taken back one by one. The action is
-    "trap", since rxe is told of what "drop" does away with on its way out, and sends it again without
-    end."""
+    """What the guest is not to receive, or to send; rules can be taken back one by one. The action
+    is "trap", since rxe is told of what "drop" does away with on its way out, and sends it again
+    without end."""
 
     def __init__(self, guest):
         self.guest, self.rules = guest, 0
@@ -118,7 +118,7 @@ def all_checks(run):
     for op, name in ((FADD, "FETCH_ADD"), (CAS, "COMPARE_SWAP"), (READ, "READ")):
         run.check("soft-RoCE takes an ACK with the PSN of a %s for its answer, and uroce sends none"
                   % name, lambda: repeats_behind(run, op))
-    run.check("soft-RoCE loses the UC message behind a broken one too, and uroce hears no complaint",
+    run.check("soft-RoCE loses the UC message behind a broken one too",
               lambda: behind_a_broken_message(run.uroce, run.rxe, run, TO_GUEST, [0, 3, 4, 5]))
     run.check("uroce loses a broken UC message and nothing else",
               lambda: behind_a_broken_message(run.rxe, run.uroce, run, FROM_GUEST,

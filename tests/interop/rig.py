@@ -113,8 +113,10 @@ def bth_of(frame):
 class Stream:
     """Lines to and from a program, here or in the guest."""
 
-    def __init__(self, name, into, out, ended):
+    def __init__(self, name, into, out, ended, outcome=None):
+        """outcome: makes of all that was said the text of it and the exit status."""
         self.name, self.into, self.out, self.ended = name, into, out, ended
+        self.outcome = outcome
         self.rest = b""
 
     def say(self, text):
@@ -145,6 +147,15 @@ class Stream:
                 return self.rest.decode(errors="replace")
             self.rest += more
 
+    def finish(self, seconds=PATIENCE):
+        """What it still has to say; it must succeed."""
+        try:
+            said, status = self.outcome(self.all(seconds))
+            demand(status == 0, self.name, "ended with status", status, "and said:", said)
+            return said
+        finally:
+            self.close()
+
     def close(self):
         self.ended()
 
@@ -161,7 +172,7 @@ def start(name, command, log):
     def ended():
         child.kill()
         child.communicate()
-    return Stream(name, into, child.stdout, ended)
+    return Stream(name, into, child.stdout, ended, lambda said: (said, child.wait()))
 
 
 class Guest:
@@ -205,22 +216,26 @@ class Guest:
                 demand(time.monotonic() < limit, "the guest's agent does not answer:", self.said())
                 time.sleep(0.1)
 
-    def start(self, command):
+    def start(self, command, outcome=None):
         """A shell command in the guest; closing the stream ends it."""
         s = self.connect(BOOT_SECONDS)
         s.settimeout(None)
         s.sendall(command.encode() + b"\n")
-        return Stream(command.split()[0] + " in the guest", s.sendall, s, s.close)
+        return Stream(command.split()[0] + " in the guest", s.sendall, s, s.close, outcome)
+
+    def start_program(self, command):
+        """The same for one that ends by itself, with its complaints and its status."""
+        def outcome(said):
+            text, _, status = said.rpartition("@")
+            return text, int(status) if status.strip().isdigit() else "unknown"
+        return self.start("%s 2>&1; echo \"@$?\"" % command, outcome)
 
     def run(self, command, seconds=PATIENCE):
-        """What a shell command in the guest prints; it must succeed."""
-        stream = self.start("( %s ) 2>&1; echo \"@$?\"" % command)
+        """What shell commands in the guest print; they must succeed."""
         try:
-            said, _, status = stream.all(seconds).rpartition("@")
-            demand(status.strip() == "0", "%s in the guest: %s" % (command, said))
-            return said
-        finally:
-            stream.close()
+            return self.start_program("( %s )" % command).finish(seconds)
+        except Failed as e:
+            raise Failed("%s: %s" % (command, e))
 
     def end(self):
         self.qemu.kill()

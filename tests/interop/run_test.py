@@ -19,11 +19,13 @@ import checks_congestion
 import checks_departures
 import checks_errors
 import checks_faults
+import checks_perftest
 import checks_requests
 import rig
 from peers import Peer
 
-CHECKS = (checks_requests, checks_faults, checks_errors, checks_departures, checks_congestion)
+CHECKS = (checks_requests, checks_faults, checks_errors, checks_departures, checks_congestion,
+          checks_perftest)
 
 
 class Run:
@@ -38,13 +40,16 @@ class Run:
         self.counts["skipped"] += 1
         print("SKIP %s: %s" % (name, why), flush=True)
 
-    def check(self, name, body):
-        """A check passes if its body does not raise."""
+    def check(self, name, body, with_peers=True):
+        """A check passes if its body does not raise. Without peers DATA is for the body alone."""
         if not all(word in name for word in self.words):
             return
         began = time.monotonic()
         try:
-            self.start_peers()
+            if with_peers:
+                self.start_peers()
+            else:
+                self.end_peers()
             body()
         except (rig.Failed, OSError, ValueError, KeyError) as e:
             print("FAILED %s: %s" % (name, e if isinstance(e, rig.Failed) else repr(e)), flush=True)
