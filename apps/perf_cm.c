@@ -18,6 +18,7 @@
 
 enum {
 	PRIVATE_BYTES = 32,
+	MAGIC = 0x75727066, /* urpf */
 	KIND_LINES = 1,
 	KIND_LANE = 2,
 	BACKLOG = 512,
@@ -39,28 +40,27 @@ static const char busy[] = "the server has a client already, or does not expect 
 
 static void put_about(uint8_t out[PRIVATE_BYTES], const struct about *about)
 {
-	const uint32_t words[3] = {
-		htobe32(about->kind), htobe32(about->index), htobe32(about->rkey)};
+	const uint32_t words[4] = {
+		htobe32(MAGIC), htobe32(about->kind), htobe32(about->index), htobe32(about->rkey)};
 	const uint64_t longs[2] = {htobe64(about->addr), htobe64(about->bytes)};
 
-	memcpy(out, "urpf", 4);
-	memcpy(out + 4, words, sizeof(words));
+	memcpy(out, words, sizeof(words));
 	memcpy(out + 16, longs, sizeof(longs));
 }
 
 static bool get_about(const struct uroce_conn_event *event, struct about *about)
 {
-	uint32_t words[3];
+	uint32_t words[4];
 	uint64_t longs[2];
 
-	memcpy(words, event->private_data + 4, sizeof(words));
+	memcpy(words, event->private_data, sizeof(words));
 	memcpy(longs, event->private_data + 16, sizeof(longs));
-	*about = (struct about){.kind = be32toh(words[0]),
-		.index = be32toh(words[1]),
-		.rkey = be32toh(words[2]),
+	*about = (struct about){.kind = be32toh(words[1]),
+		.index = be32toh(words[2]),
+		.rkey = be32toh(words[3]),
 		.addr = be64toh(longs[0]),
 		.bytes = be64toh(longs[1])};
-	return event->private_bytes >= PRIVATE_BYTES && memcmp(event->private_data, "urpf", 4) == 0;
+	return event->private_bytes >= PRIVATE_BYTES && be32toh(words[0]) == MAGIC;
 }
 
 /* What a lane says of its places for messages. */
