@@ -104,7 +104,7 @@ int uroce_worker_init(struct uroce_worker *worker, struct uroce_device *dev, uns
 	worker->patience_ns = CTRL_PATIENCE_NS;
 	/* So that one who never polls is said to have been silent from here on. */
 	atomic_store(&worker->polled_ns, uroce_clock_ns());
-	worker->timers = calloc(max_qps, sizeof(*worker->timers));
+	worker->timers = calloc((size_t)UROCE_QP_TIMERS * max_qps, sizeof(*worker->timers));
 	worker->core_events = calloc(CORE_EVENTS, sizeof(*worker->core_events));
 	worker->trace = calloc(TRACE_EVENTS, sizeof(*worker->trace));
 	worker->events_memory = calloc(EVENTS, sizeof(struct uroce_event));
