@@ -75,8 +75,10 @@ static int take_paths(struct uroce_ah *ah)
 	const struct uroce_route route = {.gid = uroce_gid_load(ah->conf.dgid),
 		.flow_label = ah->conf.flow_label,
 		.traffic_class = ah->conf.traffic_class,
-		.hop_limit = ah->conf.hop_limit};
-	int err = uroce_path_learn(dev, route.gid, ah->conf.mac);
+		.hop_limit = ah->conf.hop_limit,
+		.source = ah->conf.source,
+		.sl = ah->conf.sl};
+	int err = uroce_path_learn(dev, &route, ah->conf.mac);
 
 	if (err)
 		return err;
@@ -173,20 +175,25 @@ int uroce_ah_create_from_wc(
 	struct uroce_pd *pd, const struct uroce_wc *wc, const void *grh, struct uroce_ah **ah)
 {
 	const uint8_t *v6 = grh, *v4 = v6 + UROCE_GRH_BYTES - UROCE_IPV4_BYTES;
-	struct uroce_ah_conf conf = {0};
+	struct uroce_ah_conf conf = {.sl = wc->sl};
+	struct uroce_gid src, dst;
 	uint32_t first = uroce_load_be32(v6);
 	bool is_v6 = wc->flags & UROCE_WC_GRH_IPV6;
 
 	if (!(wc->flags & UROCE_WC_GRH) || (is_v6 ? v6[0] >> 4 != 6 : v4[0] >> 4 != 4))
 		return -EINVAL;
 	if (is_v6) {
-		memcpy(conf.dgid, v6 + UROCE_IPV6_SRC, sizeof(conf.dgid));
+		src = uroce_gid_load(v6 + UROCE_IPV6_SRC);
+		dst = uroce_gid_load(v6 + UROCE_IPV6_DST);
 		conf.traffic_class = (uint8_t)(first >> 20);
 		conf.flow_label = first & UROCE_IPV6_FLOW_LABEL_MASK;
 	} else {
-		uroce_gid_store(conf.dgid, uroce_gid_of_ipv4(uroce_load_be32(v4 + UROCE_IPV4_SRC)));
+		src = uroce_gid_of_ipv4(uroce_load_be32(v4 + UROCE_IPV4_SRC));
+		dst = uroce_gid_of_ipv4(uroce_load_be32(v4 + UROCE_IPV4_DST));
 		conf.traffic_class = v4[UROCE_IPV4_TOS];
 	}
+	uroce_gid_store(conf.dgid, src);
+	conf.source = uroce_addr_answering(pd->dev, dst, wc->vlan, src);
 	return uroce_ah_create(pd, &conf, ah);
 }
 

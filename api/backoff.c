@@ -93,6 +93,9 @@ static uint64_t sleep_once(struct uroce_worker *worker)
 		worker->idle_turns = 0;
 	ns = sleep_ns(worker, from_ns);
 	if (worker->idle_turns > 0 && ns > 0 && !has_work(worker)) {
+		/* What comes to its queue wakes it. */
+		if (port_fd >= 0)
+			uroce_poller_excuse(&worker->poller);
 		wait_for(worker, port_fd, ns);
 		slept_ns = uroce_clock_ns() - from_ns;
 	}

@@ -164,6 +164,8 @@ int uroce_cq_poll(struct uroce_cq *cq, struct uroce_wc *wc, int n)
 				.imm = cqes[i].imm,
 				.qpn = cqes[i].qpn,
 				.src_qpn = cqes[i].src_qpn,
+				.vlan = cqes[i].tci & UROCE_TCI_VLAN_MASK,
+				.sl = (uint8_t)(cqes[i].tci >> UROCE_TCI_PRIORITY_SHIFT),
 				.flags = cqes[i].flags,
 				.vendor_err = cqes[i].vendor_err,
 			};

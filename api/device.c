@@ -9,7 +9,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/eventfd.h>
 #include <unistd.h>
 
 #include "eal.h"
@@ -20,6 +19,7 @@ enum {
 	MRS_DEFAULT = 1024,
 	DESCS_DEFAULT = 1024,
 	MBUFS_DEFAULT = 8192,
+	MBUFS_DEFAULT_PER_WORKER = 2048,
 	MTU_DEFAULT = 4096,
 	AHS_DEFAULT = 1024,
 	AHS_MAX = 1 << 20,
@@ -41,10 +41,9 @@ static int take_conf(struct uroce_device *dev, const struct uroce_device_conf *c
 	*c = *conf;
 	if (!conf->addr || uroce_addr_parse_list(dev, conf->addr) != 0) {
 		UROCE_LOG(ERR,
-			"\"%s\" is not an address like 192.0.2.1/24 or 2001:db8::1/64, nor at most "
-			"%d "
-			"different ones parted by commas\n",
-			conf->addr ? conf->addr : "(none)", UROCE_LOCAL_ADDRS_MAX);
+			"\"%s\" is not an address like 192.0.2.1/24, 2001:db8::1/64 or, of VLAN "
+			"100, 192.0.2.1/24#100, nor at most 8 different ones parted by commas\n",
+			conf->addr ? conf->addr : "(none)");
 		return -EINVAL;
 	}
 	c->addr = NULL; /* the caller's */
@@ -53,7 +52,9 @@ static int take_conf(struct uroce_device *dev, const struct uroce_device_conf *c
 	c->max_mrs = c->max_mrs ? c->max_mrs : MRS_DEFAULT;
 	c->rx_descs = c->rx_descs ? c->rx_descs : DESCS_DEFAULT;
 	c->tx_descs = c->tx_descs ? c->tx_descs : DESCS_DEFAULT;
-	c->num_mbufs = c->num_mbufs ? c->num_mbufs : MBUFS_DEFAULT;
+	c->num_mbufs = c->num_mbufs
+		? c->num_mbufs
+		: MBUFS_DEFAULT + MBUFS_DEFAULT_PER_WORKER * (c->num_workers - 1u);
 	c->mtu_bytes = c->mtu_bytes ? c->mtu_bytes : MTU_DEFAULT;
 	c->max_ahs = c->max_ahs ? c->max_ahs : AHS_DEFAULT;
 	if (c->num_workers > UROCE_WORKERS_MAX || c->max_qps > QPS_MAX || c->max_mrs > MRS_MAX ||
@@ -81,6 +82,7 @@ static int allocate_tables(struct uroce_device *dev)
 		return -ENOMEM;
 	uroce_mr_table_init(&dev->mrs, dev->mr_slots, mrs);
 	uroce_qptable_init(&dev->qptable, dev->qp_slots, log2, (uint32_t)uroce_random64());
+	uroce_qptable_mark_owners(&dev->qptable, dev->conf.num_workers);
 	return 0;
 }
 
@@ -100,13 +102,12 @@ static void free_device(struct uroce_device *dev)
 	free(dev);
 }
 
-static void init_neigh(struct uroce_device *dev)
+/* The MAC is known. */
+static void start_neigh(struct uroce_device *dev)
 {
-	struct uroce_gid addrs[UROCE_LOCAL_ADDRS_MAX];
-
+	uroce_neigh_start(&dev->neigh, dev->mac);
 	for (uint32_t i = 0; i < dev->num_addrs; i++)
-		addrs[i] = dev->addrs[i].gid;
-	uroce_neigh_init(&dev->neigh, addrs, dev->num_addrs);
+		uroce_neigh_add_own(&dev->neigh, dev->addrs[i].gid, dev->addrs[i].tci);
 }
 
 /* A device with tables and nothing that moves frames yet. */
@@ -121,7 +122,7 @@ static int create(const struct uroce_device_conf *conf, struct uroce_device **ou
 	pthread_mutex_init(&dev->groups_lock, NULL);
 	uroce_channel_init(&dev->own_channel, dev, -1);
 	err = take_conf(dev, conf);
-	init_neigh(dev);
+	uroce_neigh_init(&dev->neigh);
 	if (!err)
 		err = allocate_tables(dev);
 	if (err) {
@@ -132,9 +133,10 @@ static int create(const struct uroce_device_conf *conf, struct uroce_device **ou
 	return 0;
 }
 
-/* The workers, once address and MTU are known. */
+/* The workers, once MAC and MTU are known. */
 static int start_workers(struct uroce_device *dev)
 {
+	uroce_addr_make_link_locals(dev);
 	dev->num_workers = dev->conf.num_workers;
 	for (unsigned int i = 0; i < dev->num_workers; i++) {
 		int err = uroce_worker_init(&dev->workers[i], dev, i);
@@ -157,16 +159,46 @@ static bool has_ipv6(const struct uroce_device *dev)
 	return false;
 }
 
+static bool has_vlan(const struct uroce_device *dev)
+{
+	for (uint32_t i = 0; i < dev->num_addrs; i++)
+		if (dev->addrs[i].tci)
+			return true;
+	return false;
+}
+
 static void wake_worker(void *dev, uint32_t id)
 {
 	uroce_worker_wake_sleeper(&((struct uroce_device *)dev)->workers[id]);
+}
+
+/* Ways for frames: from any worker to any, and from those without a queue to those with one. */
+static int connect_workers(struct uroce_device *dev)
+{
+	uint32_t num = dev->conf.num_workers;
+	void (*wake)(void *, uint32_t) = dev->conf.idle_sleep_us > 0 ? wake_worker : NULL;
+	int err;
+
+	uroce_steer_init(&dev->in, num, wake, dev);
+	uroce_steer_init(&dev->out, num, wake, dev);
+	err = uroce_steer_connect_all(&dev->in);
+	for (uint32_t i = dev->port.num_tx_queues; !err && i < num; i++)
+		err = uroce_steer_connect(&dev->out, i, uroce_port_sender(&dev->port, i));
+	return err;
+}
+
+static void disconnect_workers(struct uroce_device *dev)
+{
+	uroce_steer_fini(&dev->in);
+	uroce_steer_fini(&dev->out);
 }
 
 static int open_port(struct uroce_device *dev)
 {
 	const struct uroce_device_conf *c = &dev->conf;
 	struct uroce_port_conf port_conf = {.port_id = c->port_id,
-		.num_queues = c->num_workers,
+		.num_workers = c->num_workers,
+		.num_queues = c->num_queues,
 		.host_owned = c->host_owns_port,
 		.promiscuous = c->promiscuous,
 		.rx_descs = c->rx_descs,
@@ -174,20 +206,16 @@ static int open_port(struct uroce_device *dev)
 		.num_mbufs = c->num_mbufs,
 		.mtu_bytes = c->mtu_bytes,
 		.ipv6 = has_ipv6(dev),
+		.vlan = has_vlan(dev),
 		.rx_interrupts = c->idle_sleep_us > 0};
 	int err = uroce_port_open(&dev->port, &port_conf);
 
 	if (err)
 		return err;
 	dev->has_port = true;
-	if (!c->host_owns_port && dev->port.num_queues < c->num_workers) {
-		UROCE_LOG(ERR, "port %u has %u queues: not enough for %u workers\n", c->port_id,
-			dev->port.num_queues, c->num_workers);
-		return -EINVAL;
-	}
 	memcpy(dev->mac, dev->port.mac, sizeof(dev->mac));
 	dev->active_mtu_bytes = dev->port.active_mtu_bytes;
-	return uroce_steer_init(&dev->steer, c->port_id, c->num_workers, wake_worker, dev);
+	return connect_workers(dev);
 }
 
 static void attach_pollers(struct uroce_device *dev)
@@ -195,8 +223,12 @@ static void attach_pollers(struct uroce_device *dev)
 	for (unsigned int i = 0; i < dev->num_workers; i++) {
 		struct uroce_worker *worker = &dev->workers[i];
 
-		uroce_poller_init(&worker->poller, &dev->port, &dev->steer,
-			dev->resolves ? &dev->neigh : NULL, (uint16_t)i);
+		uroce_poller_init(&worker->poller,
+			&(struct uroce_poller_conf){.id = i,
+				.port = &dev->port,
+				.in = &dev->in,
+				.out = &dev->out,
+				.neigh = dev->resolves ? &dev->neigh : NULL});
 		worker->ops = &uroce_poller_link;
 		worker->link = &worker->poller;
 		dev->telemetry.pollers[i] = &worker->poller;
@@ -216,6 +248,13 @@ int uroce_device_open(const struct uroce_device_conf *conf, struct uroce_device 
 			"uroce_eal_init_embedded, before opening a device\n");
 		return -ENODEV;
 	}
+	if (uroce_glue_eal_is_secondary()) {
+		UROCE_LOG(ERR,
+			"this is a secondary process: ports and memory are the primary's, and "
+			"endpoints on them too. Start EAL as a primary, with ports and a "
+			"--file-prefix of its own\n");
+		return -EPERM;
+	}
 	if (uroce_telemetry_has_port(conf->port_id)) {
 		UROCE_LOG(ERR, "port %u has an endpoint already\n", conf->port_id);
 		return -EBUSY;
@@ -227,14 +266,14 @@ int uroce_device_open(const struct uroce_device_conf *conf, struct uroce_device 
 	if (!err)
 		err = start_workers(dev);
 	if (err) {
-		uroce_steer_fini(&dev->steer);
+		disconnect_workers(dev);
 		if (dev->has_port)
 			uroce_port_close(&dev->port);
 		free_device(dev);
 		return err;
 	}
 	dev->resolves = !dev->conf.host_owns_port;
-	uroce_neigh_start(&dev->neigh, dev->mac);
+	start_neigh(dev);
 	/* Who asks for an IPv6 address asks a group. */
 	if (dev->resolves && has_ipv6(dev))
 		uroce_port_allow_multicast(&dev->port);
@@ -260,7 +299,7 @@ int uroce_device_open_link(const struct uroce_device_conf *conf, const uint8_t m
 		free_device(dev);
 		return err;
 	}
-	uroce_neigh_start(&dev->neigh, dev->mac);
+	start_neigh(dev);
 	for (unsigned int i = 0; i < dev->num_workers; i++) {
 		dev->workers[i].ops = ops;
 		dev->workers[i].link = links[i];
@@ -284,7 +323,7 @@ int uroce_device_close(struct uroce_device *dev)
 		uroce_telemetry_remove(&dev->telemetry);
 		for (unsigned int i = 0; i < dev->num_workers; i++)
 			uroce_poller_fini(&dev->workers[i].poller);
-		uroce_steer_fini(&dev->steer);
+		disconnect_workers(dev);
 		uroce_port_close(&dev->port);
 	}
 	free_device(dev);
@@ -302,6 +341,8 @@ void uroce_device_query(const struct uroce_device *dev, struct uroce_device_attr
 	attr->active_mtu_bytes = dev->active_mtu_bytes;
 	attr->linux_mtu_bytes = dev->has_port ? dev->port.linux_mtu_bytes : dev->active_mtu_bytes;
 	attr->num_workers = dev->conf.num_workers;
+	if (dev->has_port && !dev->conf.host_owns_port)
+		attr->num_queues = dev->port.num_rx_queues;
 	attr->max_qps = dev->conf.max_qps;
 	attr->max_mrs = dev->conf.max_mrs;
 	attr->max_send_wr = attr->max_recv_wr = UROCE_WR_MAX;
@@ -330,6 +371,22 @@ int uroce_device_gid(const struct uroce_device *dev, unsigned int i, uint8_t gid
 	return 0;
 }
 
+int uroce_device_gid_query(
+	const struct uroce_device *dev, unsigned int i, struct uroce_gid_entry *entry)
+{
+	const struct device_addr *addr = &dev->addrs[i];
+
+	if (i >= dev->num_addrs)
+		return -ENOENT;
+	*entry = (struct uroce_gid_entry){.type = UROCE_GID_TYPE_ROCE_V2,
+		.vlan = uroce_addr_vlan(addr),
+		.priority = (uint8_t)(addr->tci >> UROCE_TCI_PRIORITY_SHIFT),
+		.prefix_bits = (uint8_t)(uroce_gid_is_ipv4(addr->gid) ? addr->prefix_bits - 96
+								      : addr->prefix_bits)};
+	uroce_gid_store(entry->gid, addr->gid);
+	return 0;
+}
+
 struct uroce_worker *uroce_device_worker(struct uroce_device *dev, unsigned int i)
 {
 	return i < dev->num_workers ? &dev->workers[i] : NULL;
@@ -337,59 +394,21 @@ struct uroce_worker *uroce_device_worker(struct uroce_device *dev, unsigned int 
 
 int uroce_device_neighbour_set(struct uroce_device *dev, const char *addr, const uint8_t mac[6])
 {
+	const struct device_addr *source;
 	struct device_addr peer;
+	struct uroce_hop hop;
 	int err = uroce_addr_parse(addr, &peer);
 
 	if (err)
 		return err;
+	hop = (struct uroce_hop){peer.gid, uroce_addr_vlan(&peer)};
+	source = uroce_addr_source(dev, peer.gid, 0);
+	if (peer.tci == 0 && source)
+		hop.vlan = uroce_addr_vlan(source);
 	pthread_mutex_lock(&dev->lock);
-	err = uroce_path_set_mac(dev, peer.gid, mac);
+	err = uroce_path_set_mac(dev, hop, mac);
 	pthread_mutex_unlock(&dev->lock);
 	return err;
-}
-
-int uroce_event_poll(struct uroce_device *dev, struct uroce_event *events, int n)
-{
-	int fd = atomic_load(&dev->own_channel.fd), got = 0;
-	struct uroce_cq *cq;
-
-	/* First: what comes from here on raises it again. */
-	if (fd >= 0)
-		uroce_fd_drain(fd);
-	for (unsigned int i = 0; i < dev->num_workers; i++) {
-		struct uroce_ring *ring = &dev->workers[i].events;
-		struct uroce_event *event;
-
-		while (got < n && (event = uroce_ring_peek(ring))) {
-			events[got++] = *event;
-			uroce_ring_pop(ring);
-		}
-	}
-	while (got < n && uroce_channel_take(&dev->own_channel, &cq, 1) == 1)
-		events[got++] = (struct uroce_event){.type = UROCE_EVENT_CQ_FIRED, .cq = cq};
-	/* There may be more than was asked for. */
-	if (fd >= 0 && got == n)
-		uroce_fd_raise(fd);
-	return got;
-}
-
-int uroce_event_fd(struct uroce_device *dev)
-{
-	int fd;
-
-	pthread_mutex_lock(&dev->lock);
-	fd = atomic_load(&dev->own_channel.fd);
-	if (fd < 0) {
-		fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
-		if (fd < 0)
-			fd = -errno;
-		else
-			/* What is there already counts too. */
-			uroce_fd_raise(fd);
-		atomic_store(&dev->own_channel.fd, fd < 0 ? -1 : fd);
-	}
-	pthread_mutex_unlock(&dev->lock);
-	return fd;
 }
 
 /* ---- protection domains ---- */

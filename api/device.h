@@ -9,7 +9,9 @@
 #define UROCE_API_DEVICE_H
 
 #include <pthread.h>
+#include <stdalign.h>
 #include <stdatomic.h>
+#include <stddef.h>
 
 #include "core.h"
 #include "link.h"
@@ -23,16 +25,19 @@ struct uroce_request;
 
 enum {
 	UROCE_CQ_CAPACITY_MAX = 65536,
-	UROCE_HOP_LIMIT_DEFAULT = 64
+	UROCE_HOP_LIMIT_DEFAULT = 64,
+	UROCE_VLAN_MAX = 4094, /* 4095 is nobody's */
+	UROCE_SL_MAX = 7,
 };
 
 struct uroce_worker {
-	struct uroce_core core;
+	alignas(UROCE_CACHE_LINE_BYTES) struct uroce_core core;
 	const struct uroce_link_ops *ops;
 	void *link;
 	struct uroce_poller poller; /* the link, if the device is on a port */
 	struct uroce_device *dev;
 	unsigned int index;
+	uint32_t num_qps; /* placed on it; under the device's lock */
 	/* The thread that may touch the core (its thread_self); 0: nobody polls. */
 	_Atomic uintptr_t holder;
 	_Atomic(struct uroce_request *) mailbox;
@@ -55,12 +60,15 @@ struct uroce_worker {
 	struct uroce_trace_event *trace;
 };
 
+_Static_assert(sizeof(struct uroce_worker) % UROCE_CACHE_LINE_BYTES == 0,
+	"no cache line is of two workers");
+
 /* A path of one worker, shared by its queue pairs. */
 struct path_entry {
 	struct uroce_path path; /* the core's, once a queue pair or a handle is on it */
 	struct uroce_path made; /* as it was made, without the other end's MAC */
 	struct uroce_worker *worker;
-	struct uroce_gid hop; /* whose MAC it takes */
+	struct uroce_hop hop; /* whose MAC it takes */
 	uint32_t version;     /* of that MAC as the core was told of it; 0: none */
 	uint32_t refs;
 	struct path_entry *next;
@@ -88,6 +96,7 @@ struct device_addr {
 	uint32_t prefix_bits; /* of the 128; of IPv4's 32, after the 96 that are always the same */
 	/* Who takes what goes beyond the prefix; all zero: everybody is on the link. */
 	struct uroce_gid gateway;
+	uint16_t tci; /* of the VLAN tag of its frames: VLAN and priority; 0: they have none */
 };
 
 /* Queues that fired, and a descriptor that says so; see channel.c. */
@@ -101,12 +110,15 @@ struct uroce_channel {
 };
 
 struct uroce_device {
+	/* what workers read in every turn and nobody writes meanwhile */
 	struct uroce_device_conf conf;
-	pthread_mutex_t lock; /* control calls; never taken on the data path */
+	unsigned int num_workers;
+	struct uroce_worker *workers;
 	struct uroce_port port;
 	bool has_port;
-	bool resolves; /* the MACs of others are asked for */
-	struct uroce_steer steer;
+	bool resolves;		/* the MACs of others are asked for */
+	struct uroce_steer in;	/* between its workers: received frames */
+	struct uroce_steer out; /* and built ones, of those who have no queue */
 	uint8_t mac[6];
 	struct device_addr addrs[UROCE_LOCAL_ADDRS_MAX];
 	uint32_t num_addrs;
@@ -117,6 +129,8 @@ struct uroce_device {
 	struct uroce_qptable_slot *qp_slots;
 	struct path_entry *paths;
 	struct uroce_neigh neigh;
+	/* what control calls write */
+	alignas(UROCE_CACHE_LINE_BYTES) pthread_mutex_t lock; /* never taken on the data path */
 	uint32_t *ah_numbers; /* by slot: the last one used, and whether it is in use in bit 31 */
 	struct uroce_ah *lost_ahs;   /* that a worker which does not poll may still know */
 	pthread_mutex_t groups_lock; /* the list, and telling workers what it says */
@@ -125,9 +139,11 @@ struct uroce_device {
 	struct uroce_channel own_channel;
 	uint32_t num_pds, num_cqs, num_qps, num_channels, next_pd;
 	struct uroce_telemetry_device telemetry;
-	unsigned int num_workers;
-	struct uroce_worker *workers;
 };
+
+_Static_assert(offsetof(struct uroce_device, lock) % UROCE_CACHE_LINE_BYTES == 0 &&
+		offsetof(struct uroce_device, mac) < offsetof(struct uroce_device, lock),
+	"a control call takes no line from the workers but what it changes");
 
 struct uroce_pd {
 	struct uroce_device *dev;
@@ -226,16 +242,37 @@ void uroce_group_forget(struct uroce_device *dev, const struct uroce_qp *qp);
 
 /* ---- addr.c ---- */
 
-/* Parses an IPv4 or IPv6 address with or without "/length"; -EINVAL. */
+static inline uint16_t uroce_addr_vlan(const struct device_addr *addr)
+{
+	return addr->tci & UROCE_TCI_VLAN_MASK;
+}
+
+/* Parses "address[/length][#vlan[:priority]]"; -EINVAL. */
 int uroce_addr_parse(const char *text, struct device_addr *addr);
 /* Several, parted by commas, into the device's list; -EINVAL, also for none or too many. */
 int uroce_addr_parse_list(struct uroce_device *dev, const char *text);
-bool uroce_addr_is_own(const struct uroce_device *dev, struct uroce_gid gid);
-/* The own address to send from to `to`; NULL: none of that family. */
-const struct uroce_gid *uroce_addr_source(const struct uroce_device *dev, struct uroce_gid to);
+/* The MAC is known: link-local addresses that are made of it, behind those that were written. */
+void uroce_addr_make_link_locals(struct uroce_device *dev);
+
+/* The index of an own address; num_addrs: it is none. */
+uint32_t uroce_addr_find(const struct uroce_device *dev, struct uroce_gid gid, uint16_t vlan);
+/* The own address with this GID, in that VLAN if there is one, else in another; or NULL. */
+const struct device_addr *uroce_addr_own(
+	const struct uroce_device *dev, struct uroce_gid gid, uint16_t vlan);
+
+/* The own address to send from to `to`; source: see UROCE_SOURCE. NULL: none of that family. */
+const struct device_addr *uroce_addr_source(
+	const struct uroce_device *dev, struct uroce_gid to, uint16_t source);
+/* The source for the answer to somebody who wrote to `own` (a group's, if none of ours). */
+uint16_t uroce_addr_answering(
+	const struct uroce_device *dev, struct uroce_gid own, uint16_t vlan, struct uroce_gid to);
 
 /* Who on the link is given what goes to `to`. */
-struct uroce_gid uroce_addr_next_hop(const struct uroce_device *dev, struct uroce_gid to);
+struct uroce_gid uroce_addr_next_hop(
+	const struct uroce_device *dev, const struct device_addr *source, struct uroce_gid to);
+/* The address of ours that asks for hop's MAC: hop knows it best by its prefix. */
+struct uroce_gid uroce_addr_asker(
+	const struct uroce_device *dev, const struct device_addr *source, struct uroce_gid hop);
 
 /* ---- path.c ---- */
 
@@ -243,22 +280,26 @@ struct uroce_gid uroce_addr_next_hop(const struct uroce_device *dev, struct uroc
 struct uroce_route {
 	struct uroce_gid gid;
 	uint32_t flow_label;
+	uint16_t source; /* UROCE_SOURCE; 0: the best fitting */
 	uint8_t traffic_class;
 	uint8_t hop_limit; /* 0: the default */
+	uint8_t sl;	   /* priority in the VLAN tag; 0: the source's */
 };
 
 /* The device's lock is held for these. */
-/* With one more user; NULL: no memory, or no address of that family. */
+/* Whether there is a way: -EINVAL: no such priority; -EADDRNOTAVAIL: no address to send from. */
+int uroce_path_check(const struct uroce_device *dev, const struct uroce_route *route);
+/* With one more user; the route was checked. NULL: no memory. */
 struct path_entry *uroce_path_take(struct uroce_worker *worker, const struct uroce_route *route);
 void uroce_path_release(struct path_entry *entry);
 /*
  * Learns mac if it is one (not all zero); -EHOSTUNREACH: none is known then, nor asked for;
- * -EADDRNOTAVAIL: no address of that family to send from; -ENOMEM.
+ * -ENOMEM; others as uroce_path_check.
  */
-int uroce_path_learn(struct uroce_device *dev, struct uroce_gid gid, const uint8_t mac[6]);
-bool uroce_path_mac_known(struct uroce_device *dev, struct uroce_gid gid);
+int uroce_path_learn(
+	struct uroce_device *dev, const struct uroce_route *route, const uint8_t mac[6]);
 /* Gives the lock up while it waits for workers. What one was not told is told in the next call. */
-int uroce_path_set_mac(struct uroce_device *dev, struct uroce_gid gid, const uint8_t mac[6]);
+int uroce_path_set_mac(struct uroce_device *dev, struct uroce_hop hop, const uint8_t mac[6]);
 
 /* The worker's thread, without the lock: its paths follow the table of neighbours. */
 void uroce_path_follow(struct uroce_worker *worker, uint64_t now_ns);

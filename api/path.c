@@ -16,26 +16,38 @@
 /* An address that nobody else has, so that nobody needs to be asked. */
 static bool needs_no_neighbour(const struct uroce_device *dev, struct uroce_gid gid)
 {
-	return uroce_gid_is_multicast(gid) || uroce_addr_is_own(dev, gid);
+	return uroce_gid_is_multicast(gid) || uroce_addr_own(dev, gid, 0);
 }
 
-bool uroce_path_mac_known(struct uroce_device *dev, struct uroce_gid gid)
+int uroce_path_check(const struct uroce_device *dev, const struct uroce_route *route)
 {
-	uint8_t mac[6];
-
-	return needs_no_neighbour(dev, gid) ||
-		uroce_neigh_find(&dev->neigh, uroce_addr_next_hop(dev, gid), mac) > 0;
+	if (route->sl > UROCE_SL_MAX)
+		return -EINVAL;
+	return uroce_addr_source(dev, route->gid, route->source) ? 0 : -EADDRNOTAVAIL;
 }
 
-int uroce_path_learn(struct uroce_device *dev, struct uroce_gid gid, const uint8_t mac[6])
+static struct uroce_hop hop_of(const struct uroce_device *dev, const struct uroce_route *route)
+{
+	const struct device_addr *source = uroce_addr_source(dev, route->gid, route->source);
+
+	return (struct uroce_hop){
+		uroce_addr_next_hop(dev, source, route->gid), uroce_addr_vlan(source)};
+}
+
+int uroce_path_learn(
+	struct uroce_device *dev, const struct uroce_route *route, const uint8_t mac[6])
 {
 	static const uint8_t none[6];
+	uint8_t known[6];
+	int err = uroce_path_check(dev, route);
 
-	if (!uroce_addr_source(dev, gid))
-		return -EADDRNOTAVAIL;
-	if (!needs_no_neighbour(dev, gid) && memcmp(mac, none, sizeof(none)) != 0)
-		return uroce_path_set_mac(dev, uroce_addr_next_hop(dev, gid), mac);
-	return dev->resolves || uroce_path_mac_known(dev, gid) ? 0 : -EHOSTUNREACH;
+	if (err || needs_no_neighbour(dev, route->gid))
+		return err;
+	if (memcmp(mac, none, sizeof(none)) != 0)
+		return uroce_path_set_mac(dev, hop_of(dev, route), mac);
+	return dev->resolves || uroce_neigh_find(&dev->neigh, hop_of(dev, route), known) > 0
+		? 0
+		: -EHOSTUNREACH;
 }
 
 /* Fills in the MAC of a path's other end, as far as it is known; the version of the MAC. */
@@ -46,7 +58,7 @@ static uint32_t resolve(
 
 	if (uroce_gid_is_multicast(path->dst))
 		uroce_gid_multicast_mac(path->dst, path->dmac);
-	else if (uroce_addr_is_own(dev, path->dst))
+	else if (needs_no_neighbour(dev, path->dst))
 		memcpy(path->dmac, dev->mac, sizeof(path->dmac));
 	else
 		version = uroce_neigh_find(&dev->neigh, entry->hop, path->dmac);
@@ -57,45 +69,77 @@ static uint32_t resolve(
 static bool is_same_path(const struct uroce_path *a, const struct uroce_path *b)
 {
 	return uroce_gid_equal(a->src, b->src) && uroce_gid_equal(a->dst, b->dst) &&
-		a->tos == b->tos && a->ttl == b->ttl && a->flow_label == b->flow_label;
+		a->tos == b->tos && a->ttl == b->ttl && a->flow_label == b->flow_label &&
+		a->tci == b->tci && a->vlan == b->vlan;
+}
+
+/* sl: the priority, unless it is 0. Without a VLAN there is no tag to have it. */
+static uint16_t tag_of(const struct device_addr *addr, uint8_t sl)
+{
+	uint16_t vlan = uroce_addr_vlan(addr);
+
+	return vlan && sl ? (uint16_t)(sl << UROCE_TCI_PRIORITY_SHIFT | vlan) : addr->tci;
+}
+
+/* But for the other end's MAC. */
+static struct uroce_path make_path(const struct uroce_device *dev, const struct device_addr *source,
+	const struct uroce_route *route)
+{
+	/* What we send to ourselves is taken by the VLAN of the address that it is for. */
+	const struct device_addr *own = uroce_addr_own(dev, route->gid, uroce_addr_vlan(source));
+	struct uroce_path path = {.src = source->gid,
+		.dst = route->gid,
+		.tci = tag_of(own ? own : source, route->sl),
+		.vlan = uroce_addr_vlan(source),
+		.tos = route->traffic_class,
+		.ttl = route->hop_limit ? route->hop_limit : UROCE_HOP_LIMIT_DEFAULT,
+		.flow_label = route->flow_label & UROCE_IPV6_FLOW_LABEL_MASK};
+
+	memcpy(path.smac, dev->mac, sizeof(path.smac));
+	return path;
+}
+
+/* A new path on the list; NULL: no memory, or no room among the neighbours. */
+static struct path_entry *add_path(
+	struct uroce_worker *worker, const struct uroce_path *made, const struct uroce_route *route)
+{
+	struct uroce_device *dev = worker->dev;
+	const struct device_addr *source = uroce_addr_source(dev, route->gid, route->source);
+	struct path_entry *entry = calloc(1, sizeof(*entry));
+
+	if (!entry)
+		return NULL;
+	entry->worker = worker;
+	entry->made = entry->path = *made;
+	entry->hop = hop_of(dev, route);
+	if (!needs_no_neighbour(dev, made->dst) &&
+		uroce_neigh_hold(&dev->neigh, entry->hop,
+			uroce_addr_asker(dev, source, entry->hop.addr)) != 0) {
+		free(entry);
+		return NULL;
+	}
+	/* There may be something to ask. */
+	uroce_worker_wake_sleeper(&dev->workers[0]);
+	entry->version = resolve(dev, entry, &entry->path);
+	entry->next = dev->paths;
+	dev->paths = entry;
+	return entry;
 }
 
 struct path_entry *uroce_path_take(struct uroce_worker *worker, const struct uroce_route *route)
 {
 	struct uroce_device *dev = worker->dev;
-	const struct uroce_gid *source = uroce_addr_source(dev, route->gid);
-	struct uroce_path path = {.dst = route->gid,
-		.tos = route->traffic_class,
-		.ttl = route->hop_limit ? route->hop_limit : UROCE_HOP_LIMIT_DEFAULT,
-		.flow_label = route->flow_label & UROCE_IPV6_FLOW_LABEL_MASK};
+	const struct uroce_path made =
+		make_path(dev, uroce_addr_source(dev, route->gid, route->source), route);
 	struct path_entry *entry;
 
-	if (!source)
-		return NULL;
-	path.src = *source;
 	for (entry = dev->paths; entry; entry = entry->next)
-		if (entry->worker == worker && is_same_path(&entry->made, &path))
+		if (entry->worker == worker && is_same_path(&entry->made, &made))
 			break;
-	if (!entry) {
-		entry = calloc(1, sizeof(*entry));
-		if (!entry)
-			return NULL;
-		entry->worker = worker;
-		memcpy(path.smac, dev->mac, sizeof(path.smac));
-		entry->made = entry->path = path;
-		entry->hop = uroce_addr_next_hop(dev, path.dst);
-		if (!needs_no_neighbour(dev, path.dst) &&
-			uroce_neigh_hold(&dev->neigh, entry->hop) != 0) {
-			free(entry);
-			return NULL;
-		}
-		/* There may be something to ask. */
-		uroce_worker_wake_sleeper(&dev->workers[0]);
-		entry->version = resolve(dev, entry, &entry->path);
-		entry->next = dev->paths;
-		dev->paths = entry;
-	}
-	entry->refs++;
+	if (!entry)
+		entry = add_path(worker, &made, route);
+	if (entry)
+		entry->refs++;
 	return entry;
 }
 
@@ -146,18 +190,23 @@ static int update(struct uroce_device *dev, struct path_entry *entry)
 	}
 }
 
-int uroce_path_set_mac(struct uroce_device *dev, struct uroce_gid gid, const uint8_t mac[6])
+static bool goes_to(const struct path_entry *entry, struct uroce_hop hop)
+{
+	return uroce_gid_equal(entry->hop.addr, hop.addr) && entry->hop.vlan == hop.vlan;
+}
+
+int uroce_path_set_mac(struct uroce_device *dev, struct uroce_hop hop, const uint8_t mac[6])
 {
 	struct path_entry *entry, *next;
-	int err = uroce_neigh_set(&dev->neigh, gid, mac);
+	int err = uroce_neigh_set(&dev->neigh, hop, mac);
 
 	if (err)
 		return err;
 	for (entry = dev->paths; entry; entry = entry->next)
-		if (uroce_gid_equal(entry->hop, gid))
+		if (goes_to(entry, hop))
 			entry->refs++;
 	for (entry = dev->paths; entry; entry = next) {
-		if (!uroce_gid_equal(entry->hop, gid)) {
+		if (!goes_to(entry, hop)) {
 			next = entry->next;
 			continue;
 		}

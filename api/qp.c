@@ -86,17 +86,34 @@ static int check_conf(const struct uroce_pd *pd, const struct uroce_qp_conf *con
 		return -EINVAL;
 	if (!cq_is_of(conf->send_cq, dev) || !cq_is_of(conf->recv_cq, dev))
 		return -EINVAL;
-	if (conf->worker >= dev->num_workers)
+	if (conf->worker > dev->num_workers)
 		return -EINVAL;
 	return uroce_qp_caps_check(&caps);
 }
 
-/* One more, or (by -1) one fewer user of what a queue pair uses. */
+/* The worker with the fewest queue pairs, the first of those; the device's lock is held. */
+static struct uroce_worker *least_loaded(struct uroce_device *dev)
+{
+	struct uroce_worker *least = &dev->workers[0];
+
+	for (unsigned int i = 1; i < dev->num_workers; i++)
+		if (dev->workers[i].num_qps < least->num_qps)
+			least = &dev->workers[i];
+	return least;
+}
+
+/*
+ * One more, or (by -1) one fewer user of what a queue pair uses; its worker among that, which is
+ * chosen now if none was asked for.
+ */
 static void count_use(
-	const struct qp_shell *shell, struct uroce_cq *send_cq, struct uroce_cq *recv_cq, int by)
+	struct qp_shell *shell, struct uroce_cq *send_cq, struct uroce_cq *recv_cq, int by)
 {
 	pthread_mutex_lock(&shell->dev->lock);
+	if (!shell->worker)
+		shell->worker = least_loaded(shell->dev);
 	shell->pd->users += (uint32_t)by;
+	shell->worker->num_qps += (uint32_t)by;
 	((struct cq_shell *)send_cq->owner)->users += (uint32_t)by;
 	((struct cq_shell *)recv_cq->owner)->users += (uint32_t)by;
 	if (shell->conf.srq)
@@ -140,12 +157,13 @@ int uroce_qp_create(struct uroce_pd *pd, const struct uroce_qp_conf *conf, struc
 	}
 	*shell = (struct qp_shell){.dev = dev,
 		.pd = pd,
-		.worker = &dev->workers[conf->worker],
+		.worker = conf->worker ? &dev->workers[conf->worker - 1] : NULL,
 		.conf = with_defaults(conf),
 		.psn = (uint32_t)uroce_random64() & UROCE_PSN_MASK};
 	*out = uroce_qp_init(memory, &caps);
 	(*out)->owner = shell;
 	count_use(shell, conf->send_cq, conf->recv_cq, 1);
+	shell->conf.worker = UROCE_WORKER(shell->worker->index);
 	err = create_on_worker(*out, shell, conf);
 	if (err) {
 		count_use(shell, conf->send_cq, conf->recv_cq, -1);
@@ -211,17 +229,18 @@ static int take_path(
 	const struct uroce_route route = {.gid = uroce_gid_load(attr->dgid),
 		.flow_label = attr->flow_label,
 		.traffic_class = attr->traffic_class,
-		.hop_limit = attr->hop_limit};
-	bool reachable;
+		.hop_limit = attr->hop_limit,
+		.source = attr->source,
+		.sl = attr->sl};
+	int err = uroce_path_check(shell->dev, &route);
 
 	if (uroce_gid_is_unspecified(route.gid))
 		return -EINVAL;
+	if (err)
+		return err;
 	pthread_mutex_lock(&shell->dev->lock);
-	reachable = uroce_addr_source(shell->dev, route.gid) != NULL;
-	*path = reachable ? uroce_path_take(shell->worker, &route) : NULL;
+	*path = uroce_path_take(shell->worker, &route);
 	pthread_mutex_unlock(&shell->dev->lock);
-	if (!reachable)
-		return -EADDRNOTAVAIL;
 	return *path ? 0 : -ENOMEM;
 }
 
@@ -273,6 +292,17 @@ static int ask_report(struct uroce_qp *qp, struct uroce_cmd *cmd)
 	return uroce_worker_ctrl(shell->worker, cmd);
 }
 
+static void tell_path(const struct uroce_device *dev, const struct uroce_path *path,
+	struct uroce_qp_modify_attr *attr)
+{
+	uroce_gid_store(attr->dgid, path->dst);
+	attr->flow_label = path->flow_label;
+	attr->traffic_class = path->tos;
+	attr->hop_limit = path->ttl;
+	attr->source = UROCE_SOURCE(uroce_addr_find(dev, path->src, path->vlan));
+	attr->sl = (uint8_t)(path->tci >> UROCE_TCI_PRIORITY_SHIFT);
+}
+
 int uroce_qp_query(struct uroce_qp *qp, struct uroce_qp_modify_attr *attr)
 {
 	struct qp_shell *shell = qp->owner;
@@ -299,12 +329,8 @@ int uroce_qp_query(struct uroce_qp *qp, struct uroce_qp_modify_attr *attr)
 		.max_dest_rd_atomic = a->max_dest_rd_atomic,
 	};
 	pthread_mutex_lock(&shell->dev->lock);
-	if (shell->path) {
-		uroce_gid_store(attr->dgid, shell->path->made.dst);
-		attr->flow_label = shell->path->made.flow_label;
-		attr->traffic_class = shell->path->made.tos;
-		attr->hop_limit = shell->path->made.ttl;
-	}
+	if (shell->path)
+		tell_path(shell->dev, &shell->path->made, attr);
 	pthread_mutex_unlock(&shell->dev->lock);
 	return 0;
 }
@@ -383,13 +409,14 @@ static uint8_t choose(uint8_t value, uint8_t fallback)
 
 static int learn_peer(struct uroce_device *dev, const struct uroce_peer *peer)
 {
-	struct uroce_gid gid = uroce_gid_load(peer->gid);
+	const struct uroce_route route = {
+		.gid = uroce_gid_load(peer->gid), .source = peer->source, .sl = peer->sl};
 	int err;
 
-	if (uroce_gid_is_unspecified(gid) || uroce_gid_is_multicast(gid))
+	if (uroce_gid_is_unspecified(route.gid) || uroce_gid_is_multicast(route.gid))
 		return -EINVAL;
 	pthread_mutex_lock(&dev->lock);
-	err = uroce_path_learn(dev, gid, peer->mac);
+	err = uroce_path_learn(dev, &route, peer->mac);
 	pthread_mutex_unlock(&dev->lock);
 	return err;
 }
@@ -408,7 +435,11 @@ static int to_rtr(struct uroce_qp *qp, const struct uroce_peer *peer)
 		.max_dest_rd_atomic =
 			choose(peer->max_dest_rd_atomic, (uint8_t)qp->caps.max_dest_rd_atomic),
 		.min_rnr_timer = choose(peer->min_rnr_timer, MIN_RNR_TIMER_DEFAULT),
+		.flow_label = peer->flow_label,
+		.traffic_class = peer->traffic_class,
 		.hop_limit = UROCE_HOP_LIMIT_DEFAULT,
+		.source = peer->source,
+		.sl = peer->sl,
 	};
 
 	memcpy(attr.dgid, peer->gid, sizeof(attr.dgid));

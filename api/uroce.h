@@ -68,10 +68,23 @@ struct uroce_device_conf {
 	uint16_t port_id; /* a DPDK port; may be 0 */
 	/* Its addresses, IPv4 and IPv6, at most 8, with or without prefix length, parted by commas:
 	 * "192.0.2.1/24,2001:db8::1/64". A peer is written to from the one that shares most with
-	 * its address, and the first of those. With a gateway, "192.0.2.1/24@192.0.2.254", what
-	 * is beyond the prefix goes there; without one everybody is asked for on the link. */
+	 * its address, and the first of those, unless the caller names one (see UROCE_SOURCE). With
+	 * a gateway, "192.0.2.1/24@192.0.2.254", what is beyond the prefix goes there; without one
+	 * everybody is asked for on the link.
+	 * "192.0.2.1/24#100" is an address in VLAN 100 (1 to 4094): its frames have that tag, and
+	 * only frames with it are taken for it; "192.0.2.1/24#100:3@192.0.2.254" has priority 3 in
+	 * it. For an address without a VLAN frames have no tag, or one of VLAN 0. The same address
+	 * may be in several VLANs.
+	 * "fe80::" stands for the link-local address that is made of the port's MAC. Each VLAN
+	 * that has an IPv6 address and no link-local one is given this, after all others. */
 	const char *addr;
-	uint16_t num_workers;		/* 1; at most 16 */
+	uint16_t num_workers; /* 1; at most 16 */
+	/*
+	 * At most so many queues of the port, the first ones' of the workers; the others receive
+	 * and send through these. One for each worker, where the port has so many; on memif 1,
+	 * since both ends must have the same number: say here what the other end has.
+	 */
+	uint16_t num_queues;
 	uint32_t max_qps;		/* 1024 per worker */
 	uint32_t max_mrs;		/* 1024 */
 	enum uroce_icrc_mode icrc_mode; /* UROCE_ICRC_VERIFY */
@@ -81,7 +94,7 @@ struct uroce_device_conf {
 	bool host_owns_port;
 	uint16_t rx_descs;  /* 1024 */
 	uint16_t tx_descs;  /* 1024 */
-	uint32_t num_mbufs; /* 8192 per device */
+	uint32_t num_mbufs; /* per device: 8192, and 2048 for each further worker */
 	uint16_t mtu_bytes; /* upper limit for the active path MTU: 4096 */
 	uint32_t max_ahs;   /* 1024 */
 	/* How long uroce_worker_backoff may sleep at once; 0: it never sleeps. */
@@ -89,12 +102,14 @@ struct uroce_device_conf {
 };
 
 /*
- * Opens an endpoint on a port. Unless the host owns it, the port is configured and started: it
- * must not be in use.
+ * Opens an endpoint on a port. Unless the host owns it, the port is configured and started, and
+ * belongs to the endpoint (rte_eth_dev_owner_get says "uroce") until that is closed: nobody else
+ * may use it, nor another process the network interface behind it.
  * -ENODEV: there is no such port, or EAL is not initialised (the log says which, and what to do);
  * -EINVAL: addr is not a list of addresses, or a number is out of range; -EBUSY: the port has an
- * endpoint; -EMSGSIZE: the port's MTU has no room for the smallest path MTU, 256; -ENOMEM; others:
- * what the port's driver said.
+ * endpoint or another owner, or runs already, or an endpoint of another process is on its interface
+ * (the log says which); -EPERM: this is a secondary process of EAL's; -EMSGSIZE: the port's MTU has
+ * no room for the smallest path MTU, 256; -ENOMEM; others: what the port's driver said.
  */
 int uroce_device_open(const struct uroce_device_conf *conf, struct uroce_device **dev);
 
@@ -111,7 +126,8 @@ struct uroce_device_attr {
 	uint16_t active_mtu_bytes; /* largest path MTU of this port */
 	uint16_t linux_mtu_bytes;  /* what Linux's soft-RoCE would take on it, for comparison */
 	uint16_t num_workers;
-	uint32_t max_qps; /* of each worker */
+	uint16_t num_queues; /* of the port that are in use; 0: those are the host's */
+	uint32_t max_qps;    /* of each worker */
 	uint32_t max_mrs;
 	uint32_t max_send_wr, max_recv_wr, max_sge, max_inline_bytes, max_rd_atomic;
 	uint32_t max_srq_wr, max_cqes, max_ahs, max_groups;
@@ -128,13 +144,36 @@ struct uroce_device_attr {
 /* Cannot fail. */
 void uroce_device_query(const struct uroce_device *dev, struct uroce_device_attr *attr);
 
-/* Address i of the device, in the order of its configuration. -ENOENT: it has not so many. */
+/*
+ * The GID table: entry i is address i of the device, in the order of its configuration, and after
+ * those the link-local addresses that it was given besides. -ENOENT: it has not so many.
+ */
 int uroce_device_gid(const struct uroce_device *dev, unsigned int i, uint8_t gid[16]);
+
+struct uroce_gid_entry {
+	uint8_t gid[16]; /* IPv4 as ::ffff:a.b.c.d */
+	enum uroce_gid_type type;
+	uint16_t vlan;	     /* 0: its frames have no tag */
+	uint8_t priority;    /* in the tag */
+	uint8_t prefix_bits; /* of 32 or 128 */
+};
+
+/* The same, and what belongs to it. */
+int uroce_device_gid_query(
+	const struct uroce_device *dev, unsigned int i, struct uroce_gid_entry *entry);
+
+/*
+ * For fields named source: to be written from entry i of the GID table. 0, which is no entry: from
+ * the one that fits best. The peer must know us by the address that is used.
+ */
+#define UROCE_SOURCE(i) ((uint16_t)((i) + 1))
 
 /*
  * Tells the MAC address of a peer: a static neighbour. Connections to that address use it from
- * now on; those that wait for it start. -EINVAL: addr is no address; -ENOMEM; -ETIMEDOUT: a
- * worker does not poll, and its connections have not heard: call again.
+ * now on; those that wait for it start. addr: like "192.0.2.2", or with its VLAN "192.0.2.2#100";
+ * without, it is in the VLAN of the device's address that fits it best. -EINVAL: addr is no
+ * address; -ENOMEM; -ETIMEDOUT: a worker does not poll, and its connections have not heard: call
+ * again.
  */
 int uroce_device_neighbour_set(struct uroce_device *dev, const char *addr, const uint8_t mac[6]);
 
@@ -145,7 +184,9 @@ struct uroce_worker *uroce_device_worker(struct uroce_device *dev, unsigned int 
  * One turn of a worker: receives, runs timers, transmits, carries out control calls. Call it in a
  * loop from one thread, which then owns the worker until uroce_worker_offline. Returns the
  * number of frames moved: 0 for a while means idle. Returns 0 at once while another thread owns
- * the worker. If the host owns the port, it carries out control calls and nothing else.
+ * the worker. If the host owns the port, it carries out control calls and nothing else. A thread
+ * that EAL does not know has no cache of buffers, and meets the others at the pool in every turn:
+ * rte_thread_register gives it one.
  */
 unsigned int uroce_worker_poll(struct uroce_worker *worker);
 
@@ -262,6 +303,8 @@ struct uroce_wc {
 	uint32_t src_qpn;
 	uint32_t flags;	     /* enum uroce_wc_flag */
 	uint32_t vendor_err; /* with an error status: the NAK syndrome or detail behind it, or 0 */
+	uint16_t vlan;	     /* that a datagram came by; 0: none */
+	uint8_t sl;	     /* the priority in its VLAN tag */
 };
 
 /*
@@ -336,6 +379,9 @@ void uroce_srq_query(const struct uroce_srq *srq, struct uroce_srq_conf *conf);
 
 /* ---- queue pairs ---- */
 
+/* Worker i, 0 <= i < num_workers, where 0 is to say that any will do. */
+#define UROCE_WORKER(i) ((uint16_t)((i) + 1))
+
 struct uroce_qp_conf {
 	enum uroce_qp_type type; /* UROCE_QP_RC */
 	struct uroce_cq *send_cq;
@@ -349,8 +395,9 @@ struct uroce_qp_conf {
 	uint32_t max_dest_rd_atomic; /* 16; at most 128; reads that a peer may have outstanding */
 	uint32_t window_pkts;	     /* 128; request packets in flight; at most 2^23 */
 	bool signal_all;	     /* every send completes, signalled or not */
-	uint16_t worker;	     /* 0; the worker that runs it */
-	uint32_t qpn;		     /* drawn; or exactly this number */
+	/* The worker that runs it, UROCE_WORKER(i); 0: the one with the fewest queue pairs. */
+	uint16_t worker;
+	uint32_t qpn; /* drawn; or exactly this number */
 };
 
 /*
@@ -380,6 +427,8 @@ struct uroce_qp_modify_attr {
 	uint32_t flow_label; /* 20 bits, also of what the UDP source port is made of; 0: none */
 	uint8_t traffic_class;
 	uint8_t hop_limit;	 /* 0, which could not leave the host, is taken as 64 */
+	uint16_t source;	 /* UROCE_SOURCE(i); 0: the best fitting */
+	uint8_t sl;		 /* 1 to 7: priority in the VLAN tag; 0: the source address's */
 	uint32_t path_mtu_bytes; /* 256, 512, 1024, 2048 or 4096 */
 	uint32_t dest_qpn;
 	uint32_t rq_psn;
@@ -397,14 +446,14 @@ struct uroce_qp_modify_attr {
  * Sets the attributes named by mask (enum uroce_qp_attr_mask), as the standard's state diagram
  * allows. -EINVAL: not on this edge, one is missing, or out of range: nothing has changed;
  * -EMSGSIZE: path MTU over the port's active MTU; -EADDRNOTAVAIL: the device has no address of the
- * peer's IP version; -ENOMEM; -ETIMEDOUT.
+ * peer's IP version, or the source is none; -ENOMEM; -ETIMEDOUT.
  */
 int uroce_qp_modify(struct uroce_qp *qp, const struct uroce_qp_modify_attr *attr, uint32_t mask);
 
-/* What is set. -ETIMEDOUT. */
+/* What is set, and what was chosen: the source address, its priority. -ETIMEDOUT. */
 int uroce_qp_query(struct uroce_qp *qp, struct uroce_qp_modify_attr *attr);
 
-/* What it was made with, defaults filled in. Cannot fail. */
+/* What it was made with, defaults filled in, and the worker that it got. Cannot fail. */
 void uroce_qp_query_conf(const struct uroce_qp *qp, struct uroce_qp_conf *conf);
 
 /* The queue pair's number. */
@@ -434,9 +483,16 @@ struct uroce_peer {
 	uint8_t max_rd_atomic;	    /* 16 */
 	uint8_t max_dest_rd_atomic; /* as the queue pair was created */
 	uint32_t access;	    /* what it may do: write, read and atomics */
+	uint32_t flow_label;	    /* these as in struct uroce_qp_modify_attr */
+	uint16_t source;
+	uint8_t traffic_class;
+	uint8_t sl;
 };
 
-/* This side's record, to be sent to the peer: gid, mac, qpn, psn and mtu_bytes; the rest zero. */
+/*
+ * This side's record, to be sent to the peer: gid, mac, qpn, psn and mtu_bytes; the rest zero. The
+ * gid is the device's first; who connects from another puts that there.
+ */
 void uroce_qp_local(const struct uroce_qp *qp, struct uroce_peer *local);
 
 /*
@@ -474,16 +530,20 @@ struct uroce_ah_conf {
 	uint32_t flow_label; /* 20 bits, also of what the UDP source port is made of; 0: none */
 	uint8_t traffic_class;
 	uint8_t hop_limit; /* 64 */
+	uint16_t source;   /* the best fitting; UROCE_SOURCE(i) */
+	uint8_t sl;	   /* the source address's priority in the VLAN tag; 1 to 7 */
 };
 
 /*
  * An address handle: where datagrams go. For queue pairs of its domain.
- * -EINVAL: the unspecified GID; -EADDRNOTAVAIL: the device has no address of the same IP version;
- * -EHOSTUNREACH: no MAC address is known; -ENOMEM: max_ahs exist; -ETIMEDOUT.
+ * -EINVAL: the unspecified GID, or no such priority; -EADDRNOTAVAIL: the device has no address of
+ * the same IP version, or the source is none; -EHOSTUNREACH: no MAC address is known; -ENOMEM:
+ * max_ahs exist; -ETIMEDOUT.
  */
 int uroce_ah_create(struct uroce_pd *pd, const struct uroce_ah_conf *conf, struct uroce_ah **ah);
 /*
- * The way back to the sender of a received datagram. grh: the first 40 bytes of its buffer.
+ * The way back to the sender of a received datagram, from the address that it was sent to (if that
+ * was a group's, from the best fitting in its VLAN). grh: the first 40 bytes of its buffer.
  * -EINVAL: wc is no datagram's, or grh holds no IP header; others as uroce_ah_create.
  */
 int uroce_ah_create_from_wc(

@@ -97,18 +97,20 @@ int uroce_worker_init(struct uroce_worker *worker, struct uroce_device *dev, uns
 		.mtu_bytes = dev->active_mtu_bytes,
 	};
 
-	for (uint32_t i = 0; i < dev->num_addrs; i++)
+	for (uint32_t i = 0; i < dev->num_addrs; i++) {
 		conf.local.addrs[i] = dev->addrs[i].gid;
+		conf.local.vlans[i] = uroce_addr_vlan(&dev->addrs[i]);
+	}
 	worker->dev = dev;
 	worker->index = index;
 	worker->patience_ns = CTRL_PATIENCE_NS;
 	/* So that one who never polls is said to have been silent from here on. */
 	atomic_store(&worker->polled_ns, uroce_clock_ns());
-	worker->timers = calloc((size_t)UROCE_QP_TIMERS * max_qps, sizeof(*worker->timers));
-	worker->core_events = calloc(CORE_EVENTS, sizeof(*worker->core_events));
-	worker->trace = calloc(TRACE_EVENTS, sizeof(*worker->trace));
-	worker->events_memory = calloc(EVENTS, sizeof(struct uroce_event));
-	worker->ahs = calloc(conf.num_ahs, sizeof(*worker->ahs));
+	worker->timers = uroce_allocate(UROCE_QP_TIMERS * max_qps * sizeof(*worker->timers));
+	worker->core_events = uroce_allocate(CORE_EVENTS * sizeof(*worker->core_events));
+	worker->trace = uroce_allocate(TRACE_EVENTS * sizeof(*worker->trace));
+	worker->events_memory = uroce_allocate(EVENTS * sizeof(struct uroce_event));
+	worker->ahs = uroce_allocate(conf.num_ahs * sizeof(*worker->ahs));
 	if (!worker->timers || !worker->core_events || !worker->trace || !worker->events_memory ||
 		!worker->ahs)
 		return -ENOMEM;
@@ -265,6 +267,8 @@ void uroce_worker_offline(struct uroce_worker *worker)
 	if (atomic_load(&worker->holder) != thread_self())
 		return;
 	finish_turn(worker, uroce_clock_ns());
+	if (worker->dev->has_port)
+		uroce_poller_excuse(&worker->poller);
 	release(worker);
 	/* A request that came in between would wait for a poll that may never be. */
 	if (atomic_load(&worker->mailbox) && hold(worker)) {
@@ -276,14 +280,12 @@ void uroce_worker_offline(struct uroce_worker *worker)
 uint16_t uroce_worker_rx(struct uroce_worker *worker, struct rte_mbuf **pkts, uint16_t n)
 {
 	uint64_t now_ns = uroce_clock_ns();
-	uint32_t left, inner;
+	uint32_t left;
 
 	if (!worker->dev->has_port || !hold(worker))
 		return n;
 	left = uroce_poller_rx(&worker->poller, &worker->core, now_ns, pkts, n);
-	inner = uroce_poller_rx_inner(&worker->poller, &worker->core, now_ns);
-	if (n < UROCE_BURST && inner < UROCE_LOOPED_MAX)
-		uroce_core_rx_empty(&worker->core, now_ns);
+	uroce_poller_rx_inner(&worker->poller, &worker->core, now_ns, n);
 	return (uint16_t)left;
 }
 

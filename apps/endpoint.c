@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * EAL and endpoints of the programs. The only file of them that knows DPDK.
+ * EAL and endpoints of the programs. No other file of them but crew.c knows DPDK.
  */
 #include "endpoint.h"
 
@@ -97,20 +97,27 @@ static void explain_open(int err, uint16_t port_id, const char *addr)
 		uroce_app_say("the MTU of DPDK port %u has no room for RoCE: raise that of the "
 			      "interface to 324 or more",
 			port_id);
+	else if (err == -EBUSY)
+		uroce_app_say(
+			"DPDK port %u is in use already; the line above says by whom", port_id);
 	else
 		uroce_app_say("DPDK port %u would not open: %s", port_id, strerror(-err));
 }
 
 int uroce_endpoint_open(
-	struct uroce_endpoint *endpoint, uint16_t port_id, const char *addr, uint16_t mtu_bytes)
+	struct uroce_endpoint *endpoint, uint16_t port_id, const struct uroce_endpoint_conf *given)
 {
-	struct uroce_device_conf conf = {.port_id = port_id, .addr = addr, .mtu_bytes = mtu_bytes};
+	const struct uroce_device_conf conf = {.port_id = port_id,
+		.addr = given->addr,
+		.mtu_bytes = given->mtu_bytes,
+		.num_workers = given->workers,
+		.num_queues = given->queues};
 	int err;
 
 	memset(endpoint, 0, sizeof(*endpoint));
 	err = uroce_device_open(&conf, &endpoint->device);
 	if (err) {
-		explain_open(err, port_id, addr);
+		explain_open(err, port_id, given->addr);
 		return err;
 	}
 	endpoint->worker = uroce_device_worker(endpoint->device, 0);

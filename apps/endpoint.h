@@ -27,6 +27,14 @@ int uroce_app_start_eal(const struct uroce_arguments *arguments);
 /* Ends EAL, with what it left in the file system. Close every endpoint first. */
 void uroce_app_stop_eal(void);
 
+/* What of a device the user may choose; 0: what the library does by default. */
+struct uroce_endpoint_conf {
+	const char *addr;
+	uint16_t mtu_bytes;
+	uint16_t workers;
+	uint16_t queues;
+};
+
 struct uroce_endpoint {
 	struct uroce_device *device;
 	struct uroce_worker *worker;
@@ -35,13 +43,13 @@ struct uroce_endpoint {
 	uint32_t idle_turns;
 };
 
-/* Opens an endpoint on a port. mtu_bytes 0: what the port has. Returns 0, or a negative errno after
- * words on standard error. */
+/* Opens an endpoint on a port. Returns 0, or a negative errno after words on standard error. */
 int uroce_endpoint_open(
-	struct uroce_endpoint *endpoint, uint16_t port_id, const char *addr, uint16_t mtu_bytes);
+	struct uroce_endpoint *endpoint, uint16_t port_id, const struct uroce_endpoint_conf *conf);
 /*
- * One turn of its worker; returns what uroce_worker_poll does. Where nothing has moved for some
- * time the core is offered to others: the peer's process may be waiting for this very core.
+ * One turn of its first worker (for others, see crew.h); returns what uroce_worker_poll does. Where
+ * nothing has moved for some time the core is offered to others: the peer's process may be waiting
+ * for this very core.
  */
 unsigned int uroce_endpoint_poll(struct uroce_endpoint *endpoint);
 /* Closes it; nothing if it is not open. */

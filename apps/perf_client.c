@@ -12,6 +12,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "perftest.h"
+
 enum {
 	TEND_TURNS = 64,
 	CHANNEL_TURNS = 64,
@@ -32,7 +34,7 @@ int uroce_perf_client_fail(struct uroce_perf_client *client, const char *format,
 	va_start(args, format);
 	vsnprintf(words, sizeof(words), format, args);
 	va_end(args);
-	if (!client->server)
+	if (!client->server && !client->perftest)
 		uroce_channel_send(client->channel, "error %.900s", words);
 	uroce_app_say("%s", words);
 	return -1;
@@ -149,6 +151,8 @@ int uroce_perf_client_tend(struct uroce_perf_client *client, uint64_t *now_ns)
 		return fail_stalled(client);
 	if (now - client->started_ns > SHOW_FIRST_NS && now - client->shown_ns > SHOW_NS)
 		show(client, now);
+	if (client->perftest)
+		return 0;
 	got = take_line(client, line);
 	if (got == 1)
 		return uroce_perf_client_fail(
@@ -191,6 +195,12 @@ static int finish(struct uroce_perf_client *client, struct uroce_perf_result *re
 	uint64_t checked = 0;
 	bool is_known;
 
+	result->messages = client->messages;
+	result->seconds = (double)(client->ended_ns - client->started_ns) / 1e9;
+	result->mtu_bytes = client->side.mtu_bytes;
+	result->workers = client->endpoint->attr.num_workers;
+	if (client->perftest)
+		return uroce_perftest_finish(client, result->seconds);
 	uroce_channel_send(client->channel, "finish messages=%" PRIu64, client->messages);
 	if (uroce_perf_client_expect(client, line))
 		return -1;
@@ -200,9 +210,6 @@ static int finish(struct uroce_perf_client *client, struct uroce_perf_result *re
 	if (!is_known || !uroce_record_end(&record))
 		return uroce_perf_client_fail(
 			client, "the server said \"%.100s\" where \"finished\" was expected", line);
-	result->messages = client->messages;
-	result->seconds = (double)(client->ended_ns - client->started_ns) / 1e9;
-	result->mtu_bytes = client->side.mtu_bytes;
 	/* Pings are checked where they arrive, and so are pongs; else it is one or the other. */
 	result->is_verified = test->verify && client->messages > 0 &&
 		client->checked + checked ==
@@ -214,17 +221,27 @@ static int finish(struct uroce_perf_client *client, struct uroce_perf_result *re
 	return 0;
 }
 
+static int measure(struct uroce_perf_client *client)
+{
+	const struct uroce_perf_test *test = &client->side.test;
+
+	if (!test->latency)
+		return uroce_perf_client_run_bandwidth(client);
+	if (client->perftest && uroce_perf_test_is_pingpong(test))
+		return uroce_perftest_run_ping(client);
+	return uroce_perf_client_run_latency(client);
+}
+
 static int run_set_up(struct uroce_perf_client *client, struct uroce_perf_result *result)
 {
 	client->started_ns = client->moved_ns = uroce_app_clock_ns();
-	if (uroce_perf_client_set_up(client))
+	if (client->perftest ? uroce_perftest_set_up(client) : uroce_perf_client_set_up(client))
 		return -1;
 	client->started_ns = client->moved_ns = uroce_app_clock_ns();
 	client->deadline_ns = client->side.test.duration_ns
 		? client->started_ns + client->side.test.duration_ns
 		: UINT64_MAX;
-	if (client->side.test.latency ? uroce_perf_client_run_latency(client)
-				      : uroce_perf_client_run_bandwidth(client))
+	if (measure(client))
 		return -1;
 	uroce_app_progress_end();
 	return finish(client, result);
@@ -233,6 +250,7 @@ static int run_set_up(struct uroce_perf_client *client, struct uroce_perf_result
 int uroce_perf_client_run(struct uroce_perf_client *client, const struct uroce_perf_test *test,
 	struct uroce_samples *samples, struct uroce_perf_result *result)
 {
+	struct uroce_perf_test own = *test;
 	char words[UROCE_PERF_WORDS_BYTES];
 	int err;
 
@@ -240,7 +258,9 @@ int uroce_perf_client_run(struct uroce_perf_client *client, const struct uroce_p
 	result->test = *test;
 	client->samples = samples;
 	client->messages = client->moved_messages = client->checked = 0;
-	if (uroce_perf_side_open(&client->side, client->endpoint, test, false, words))
+	if (client->perftest)
+		own.place_bytes = client->perftest->cycle_bytes;
+	if (uroce_perf_side_open(&client->side, client->endpoint, &own, false, words))
 		return uroce_perf_client_fail(client, "the client cannot do that test: %s", words);
 	err = run_set_up(client, result);
 	uroce_perf_side_close(&client->side);

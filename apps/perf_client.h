@@ -17,11 +17,13 @@
 #include "perf_server.h"
 #include "perf_side.h"
 #include "perf_test.h"
+#include "perftest_link.h"
 
 struct uroce_perf_client {
 	struct uroce_endpoint *endpoint;
 	struct uroce_channel *channel;
 	struct uroce_perf_server *server; /* stepped along, if it is in this process; else NULL */
+	struct uroce_perftest_link *perftest; /* instead of the channel, if that is the server */
 	struct uroce_perf_side side;
 	struct uroce_samples *samples; /* of latency tests */
 	uint64_t messages;	       /* completed */
@@ -38,6 +40,7 @@ struct uroce_perf_result {
 	uint64_t messages;
 	double seconds;
 	uint32_t mtu_bytes;
+	uint32_t workers; /* of the client */
 	bool is_verified; /* every byte of every message was checked and right */
 };
 

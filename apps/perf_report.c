@@ -61,10 +61,12 @@ void uroce_perf_report_json(
 	const struct uroce_perf_test *test = &result->test;
 
 	printf("{\"op\": \"%s\", \"size_bytes\": %" PRIu32 ", \"qps\": %" PRIu32
-	       ", \"depth\": %" PRIu32 ", \"mtu_bytes\": %" PRIu32 ", \"iterations\": %" PRIu64
+	       ", \"depth\": %" PRIu32 ", \"workers\": %" PRIu32 ", \"mtu_bytes\": %" PRIu32
+	       ", \"iterations\": %" PRIu64
 	       ", \"seconds\": %.9f, \"gbps\": %.6f, \"mmps\": %.6f, \"lat_us\": ",
 		uroce_perf_op_name(test->op), test->size_bytes, test->qps, test->depth,
-		result->mtu_bytes, result->messages, result->seconds, gbps(result), mmps(result));
+		result->workers, result->mtu_bytes, result->messages, result->seconds, gbps(result),
+		mmps(result));
 	if (test->latency)
 		printf("{\"min\": %.3f, \"p50\": %.3f, \"p99\": %.3f, \"p999\": %.3f, "
 		       "\"max\": %.3f}",

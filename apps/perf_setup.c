@@ -82,7 +82,7 @@ static int probe(struct uroce_perf_client *client)
 			.wr_id = (uint64_t)i << 32,
 			.opcode = UROCE_WR_RDMA_WRITE,
 			.flags = UROCE_SEND_SIGNALED,
-			.rdma = {side->remote_addr, side->remote_rkey},
+			.rdma = {uroce_perf_side_remote(side, i, 0), side->remote_rkey},
 		};
 
 		if (uroce_post_send(side->lanes[i].qp, &wr, 1) != 1)

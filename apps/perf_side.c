@@ -16,7 +16,6 @@
 
 enum {
 	PING_SENDS = 128, /* send queue of a latency test */
-	PING_SIGNAL = 32, /* every so many of them have a completion */
 	PING_RECVS = 4,
 	PAGE_BYTES = 4096,
 };
@@ -140,6 +139,11 @@ int uroce_perf_side_connect(struct uroce_perf_side *side, uint32_t lane,
 
 /* ---- memory ---- */
 
+static uint64_t offset(const struct uroce_perf_side *side, uint32_t lane, uint64_t slot)
+{
+	return (lane * (uint64_t)side->test.slots + slot % side->test.slots) * side->stride_bytes;
+}
+
 void uroce_perf_side_write_memory(char line[UROCE_RECORD_BYTES], const struct uroce_perf_side *side)
 {
 	snprintf(line, UROCE_RECORD_BYTES, "memory addr=%" PRIu64 " rkey=%" PRIu32 " bytes=%zu",
@@ -149,19 +153,16 @@ void uroce_perf_side_write_memory(char line[UROCE_RECORD_BYTES], const struct ur
 bool uroce_perf_side_read_memory(const char *line, struct uroce_perf_side *side)
 {
 	struct uroce_record record;
+	uint64_t addr;
 
 	if (!uroce_record_begin(&record, line, "memory"))
 		return false;
-	side->remote_addr = uroce_record_number(&record, "addr", 0, UINT64_MAX);
+	addr = uroce_record_number(&record, "addr", 0, UINT64_MAX);
 	side->remote_rkey = (uint32_t)uroce_record_number(&record, "rkey", 0, UINT32_MAX);
 	uroce_record_number(&record, "bytes", side->mr->bytes, side->mr->bytes);
-	return uroce_record_end(&record) && side->remote_addr % 8 == 0 &&
-		side->remote_addr + side->mr->bytes >= side->remote_addr;
-}
-
-static uint64_t offset(const struct uroce_perf_side *side, uint32_t lane, uint64_t slot)
-{
-	return (lane * (uint64_t)side->test.slots + slot % side->test.slots) * side->stride_bytes;
+	for (uint32_t i = 0; i < side->test.qps; i++)
+		side->lanes[i].remote_addr = addr + offset(side, i, 0);
+	return uroce_record_end(&record) && addr % 8 == 0 && addr + side->mr->bytes >= addr;
 }
 
 uint8_t *uroce_perf_side_slot(const struct uroce_perf_side *side, uint32_t lane, uint64_t slot)
@@ -171,7 +172,7 @@ uint8_t *uroce_perf_side_slot(const struct uroce_perf_side *side, uint32_t lane,
 
 uint64_t uroce_perf_side_remote(const struct uroce_perf_side *side, uint32_t lane, uint64_t slot)
 {
-	return side->remote_addr + offset(side, lane, slot);
+	return side->lanes[lane].remote_addr + slot % side->test.slots * side->stride_bytes;
 }
 
 /* ---- posting ---- */
@@ -224,14 +225,15 @@ enum uroce_wr_opcode uroce_perf_side_opcode(const struct uroce_perf_test *test)
 
 int uroce_perf_side_post_ping(struct uroce_perf_side *side, uint64_t number)
 {
-	bool is_signalled = number % PING_SIGNAL == PING_SIGNAL - 1;
+	bool is_signalled = number % UROCE_PERF_PING_SIGNAL == UROCE_PERF_PING_SIGNAL - 1 ||
+		number + 1 == side->test.iterations;
 	struct uroce_sge sge = {
 		.addr = uroce_perf_side_slot(side, 0, 0),
 		.len_bytes = side->test.size_bytes,
 		.lkey = side->mr->lkey,
 	};
 	struct uroce_send_wr wr = {
-		.wr_id = PING_SIGNAL,
+		.wr_id = UROCE_PERF_PING_SIGNAL,
 		.opcode = uroce_perf_side_opcode(&side->test),
 		.imm = (uint32_t)number,
 		.flags = is_signalled ? UROCE_SEND_SIGNALED : 0,

@@ -19,7 +19,8 @@ struct uroce_perf_lane {
 	uint64_t posted;    /* messages */
 	uint64_t completed; /* messages, whether or not each had a completion */
 	uint64_t received;
-	uint64_t todo; /* messages that may be posted now */
+	uint64_t todo;	      /* messages that may be posted now */
+	uint64_t remote_addr; /* of its first place, as the peer calls it */
 };
 
 struct uroce_perf_side {
@@ -31,14 +32,13 @@ struct uroce_perf_side {
 	uint8_t *memory;
 	struct uroce_mr *mr;
 	uint64_t stride_bytes;
-	/* The peer's. */
-	uint64_t remote_addr;
-	uint32_t remote_rkey;
-	uint32_t mtu_bytes; /* of the path; once connected */
+	uint32_t remote_rkey; /* the peer's */
+	uint32_t mtu_bytes;   /* of the path; once connected */
 };
 
 enum {
-	UROCE_PERF_WORDS_BYTES = 512
+	UROCE_PERF_WORDS_BYTES = 512,
+	UROCE_PERF_PING_SIGNAL = 32, /* every so many pings have a completion, and the last */
 };
 
 /* Creates all of it, and posts the first receives. Returns 0; else why contains the reason. */

@@ -91,7 +91,9 @@ bool uroce_perf_test_is_pingpong(const struct uroce_perf_test *test)
 
 uint64_t uroce_perf_test_stride_bytes(const struct uroce_perf_test *test)
 {
-	uint64_t lines = ((uint64_t)test->size_bytes + LINE_BYTES - 1) / LINE_BYTES;
+	uint64_t bytes =
+		test->size_bytes > test->place_bytes ? test->size_bytes : test->place_bytes;
+	uint64_t lines = (bytes + LINE_BYTES - 1) / LINE_BYTES;
 
 	return LINE_BYTES * clamp(lines, 1, UINT64_MAX);
 }

@@ -45,6 +45,7 @@ struct uroce_perf_test {
 	uint64_t iterations;  /* messages in all; 0: until the time is up */
 	uint64_t duration_ns; /* 0: until the messages are through */
 	uint64_t interval_ns; /* of latency tests: pause between two messages */
+	uint32_t place_bytes; /* a message's place is at least that large */
 };
 
 const char *uroce_perf_op_name(enum uroce_perf_op op);

@@ -13,11 +13,33 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "crew.h"
+#include "perftest.h"
+
 enum {
 	NAP_NS = 1000000,
 };
 
 #define CONNECT_PATIENCE_NS UINT64_C(5000000000)
+
+/* What is too large for a stack, or of both sides. */
+struct session {
+	struct uroce_channel channels[2];
+	struct uroce_endpoint endpoints[2];
+	struct uroce_perf_server server;
+	struct uroce_perf_client client;
+	struct uroce_perftest_link perftest;
+};
+
+static int open_endpoint(const struct uroce_session_options *options,
+	struct uroce_endpoint *endpoint, uint16_t port_id, const char *addr)
+{
+	return uroce_endpoint_open(endpoint, port_id,
+		&(struct uroce_endpoint_conf){.addr = addr,
+			.mtu_bytes = options->mtu_bytes,
+			.workers = options->workers,
+			.queues = options->queues});
+}
 
 /* ---- the client's side ---- */
 
@@ -46,41 +68,69 @@ static int connect_server(
 	return err;
 }
 
-static int run_client(const struct uroce_session_options *options, struct uroce_channel *channel,
-	struct uroce_endpoint *endpoint, struct uroce_perf_client *client,
+static int drive_own(struct session *session,
+	int (*drive)(struct uroce_perf_client *client, void *context), void *context)
+{
+	if (uroce_perf_client_hello(
+		    &session->client, session->endpoints, session->channels, NULL) ||
+		drive(&session->client, context))
+		return -1;
+	uroce_perf_client_bye(&session->client);
+	return 0;
+}
+
+static int drive_perftest(struct session *session,
+	int (*drive)(struct uroce_perf_client *client, void *context), void *context)
+{
+	session->perftest = (struct uroce_perftest_link){
+		.fd = session->channels->fd,
+		.is_client = true,
+		.endpoint = session->endpoints,
+	};
+	session->client.endpoint = session->endpoints;
+	session->client.perftest = &session->perftest;
+	return uroce_perftest_greet(&session->perftest) || drive(&session->client, context) ? -1
+											    : 0;
+}
+
+static int run_client(const struct uroce_session_options *options, struct session *session,
 	int (*drive)(struct uroce_perf_client *client, void *context), void *context)
 {
 	int err;
 
-	if (connect_server(options, channel))
+	if (connect_server(options, session->channels))
 		return -1;
-	err = uroce_endpoint_open(endpoint, options->port_id,
-		options->addr ? options->addr : UROCE_SESSION_CLIENT_ADDR, options->mtu_bytes);
+	err = open_endpoint(options, session->endpoints, options->port_id,
+		options->addr ? options->addr : UROCE_SESSION_CLIENT_ADDR);
 	if (!err)
-		err = uroce_perf_client_hello(client, endpoint, channel, NULL);
+		err = uroce_crew_start(session->endpoints, 1);
 	if (!err)
-		err = drive(client, context);
-	if (!err)
-		uroce_perf_client_bye(client);
-	uroce_endpoint_close(endpoint);
-	uroce_channel_close(channel);
+		err = options->perftest ? drive_perftest(session, drive, context)
+					: drive_own(session, drive, context);
+	uroce_crew_stop();
+	uroce_endpoint_close(session->endpoints);
+	uroce_channel_close(session->channels);
 	return err ? -1 : 0;
 }
 
 /* ---- the server's side ---- */
 
-static int serve_one(
-	struct uroce_endpoint *endpoint, struct uroce_channel *channel, int only_op, bool json)
+static int serve_one(const struct uroce_session_options *options, struct uroce_endpoint *endpoint,
+	struct uroce_channel *channel, int only_op)
 {
-	struct uroce_perf_server *server = malloc(sizeof(*server));
+	struct uroce_perftest_link link = {.fd = channel->fd, .endpoint = endpoint};
+	struct uroce_perf_server *server;
 	int rc = 0;
 
+	if (options->perftest)
+		return uroce_perftest_serve(&link, options->perftest);
+	server = malloc(sizeof(*server));
 	if (!server)
 		return -1;
 	uroce_perf_server_init(server, endpoint, channel, only_op);
 	while (rc == 0)
 		rc = uroce_perf_server_step(server);
-	if (rc == 1 && !json)
+	if (rc == 1 && !options->json)
 		printf("%s: served %llu tests\n", uroce_app_name,
 			(unsigned long long)server->tests);
 	fflush(stdout);
@@ -104,7 +154,7 @@ static int serve(const struct uroce_session_options *options, struct uroce_chann
 			uroce_app_say("cannot take a connection: %s", strerror(-rc));
 			return -1;
 		}
-		rc = serve_one(endpoint, channel, only_op, options->json);
+		rc = serve_one(options, endpoint, channel, only_op);
 		uroce_channel_close(channel);
 	} while (options->keep);
 	return rc;
@@ -115,8 +165,8 @@ static int run_server(const struct uroce_session_options *options, struct uroce_
 {
 	int listener, rc;
 
-	if (uroce_endpoint_open(endpoint, options->port_id,
-		    options->addr ? options->addr : UROCE_SESSION_SERVER_ADDR, options->mtu_bytes))
+	if (open_endpoint(options, endpoint, options->port_id,
+		    options->addr ? options->addr : UROCE_SESSION_SERVER_ADDR))
 		return -1;
 	listener = uroce_channel_listen(options->bind, options->tcp_port);
 	if (listener < 0) {
@@ -130,21 +180,16 @@ static int run_server(const struct uroce_session_options *options, struct uroce_
 		printf("%s: waiting for a client on TCP port %u\n", uroce_app_name,
 			options->tcp_port);
 	fflush(stdout);
-	rc = serve(options, channel, endpoint, only_op, listener);
+	rc = uroce_crew_start(endpoint, 1);
+	if (!rc)
+		rc = serve(options, channel, endpoint, only_op, listener);
+	uroce_crew_stop();
 	close(listener);
 	uroce_endpoint_close(endpoint);
 	return rc;
 }
 
 /* ---- both ---- */
-
-/* What is too large for a stack, or of both sides. */
-struct session {
-	struct uroce_channel channels[2];
-	struct uroce_endpoint endpoints[2];
-	struct uroce_perf_server server;
-	struct uroce_perf_client client;
-};
 
 static int run_loopback(const struct uroce_session_options *options, struct session *session,
 	int (*drive)(struct uroce_perf_client *client, void *context), void *context)
@@ -153,11 +198,12 @@ static int run_loopback(const struct uroce_session_options *options, struct sess
 	int err;
 
 	uroce_channel_pair(&session->channels[0], &session->channels[1]);
-	err = uroce_endpoint_open(
-		near, options->port_id, UROCE_SESSION_CLIENT_ADDR, options->mtu_bytes);
+	err = open_endpoint(options, near, options->port_id, UROCE_SESSION_CLIENT_ADDR);
 	if (!err)
-		err = uroce_endpoint_open(far, (uint16_t)(options->port_id + 1),
-			UROCE_SESSION_SERVER_ADDR, options->mtu_bytes);
+		err = open_endpoint(
+			options, far, (uint16_t)(options->port_id + 1), UROCE_SESSION_SERVER_ADDR);
+	if (!err)
+		err = uroce_crew_start(session->endpoints, 2);
 	if (!err) {
 		uroce_perf_server_init(&session->server, far, &session->channels[1], -1);
 		err = uroce_perf_client_hello(
@@ -166,6 +212,7 @@ static int run_loopback(const struct uroce_session_options *options, struct sess
 			err = drive(&session->client, context);
 		uroce_perf_server_fini(&session->server);
 	}
+	uroce_crew_stop();
 	uroce_endpoint_close(far);
 	uroce_endpoint_close(near);
 	return err ? -1 : 0;
@@ -190,8 +237,7 @@ int uroce_session_run(const struct uroce_session_options *options,
 		err = run_server(options, session->channels, session->endpoints, only_op);
 		break;
 	case UROCE_SESSION_CLIENT:
-		err = run_client(options, session->channels, session->endpoints, &session->client,
-			drive, context);
+		err = run_client(options, session, drive, context);
 		break;
 	}
 	uroce_app_stop_eal();

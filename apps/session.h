@@ -32,9 +32,13 @@ struct uroce_session_options {
 	uint16_t tcp_port;
 	uint16_t port_id;
 	uint16_t mtu_bytes; /* 0: what the port has */
+	uint16_t workers;   /* 0: one */
+	uint16_t queues;    /* of the port; 0: as many as the library takes */
 	bool keep;
 	bool json;
 	bool help;
+	/* The one test, if the other side is perftest; NULL: it is of these programs. */
+	const struct uroce_perf_test *perftest;
 };
 
 /*

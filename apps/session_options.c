@@ -27,8 +27,17 @@ const char uroce_session_help[] =
 	"  --port-id N        DPDK port (0)\n"
 	"  --addr ADDR        IPv4 or IPv6 address of the endpoint on it (192.0.2.1/24 for a\n"
 	"                     server, 192.0.2.2/24 for a client), of the same kind on both sides.\n"
-	"                     It must not be one of the kernel's: on a shared interface the\n"
-	"                     kernel would answer too\n"
+	"                     192.0.2.1/24#100 is in VLAN 100: frames are sent with that tag, and\n"
+	"                     only those that have it are taken; with #100:3 their priority is 3\n"
+	"                     (a shell wants quotes only where # begins a word). It must not\n"
+	"                     be one of the kernel's: on a shared interface the kernel would\n"
+	"                     answer too\n"
+	"  --workers N        workers of the endpoint, each on an lcore of its own (1); the first "
+	"is\n"
+	"                     the main one, which posts, too. Queue pairs are dealt out to them\n"
+	"  --queues N         queues of the port, at most (one for each worker, where there are "
+	"so\n"
+	"                     many; on memif one, since both ends must have the same number)\n"
 	"  --mtu M            at most this path MTU: 256, 512, 1024, 2048, 4096 (as large as both\n"
 	"                     ports allow)\n";
 
@@ -96,22 +105,38 @@ static bool set_port_id(void *context, const char *value)
 	return true;
 }
 
-/* With or without a prefix length. */
+/* Cuts what is behind the sign off the text; "" if there is none, NULL if there is nothing behind.
+ */
+static const char *cut(char *text, char sign)
+{
+	char *at = strchr(text, sign);
+
+	if (!at)
+		return "";
+	*at = '\0';
+	return at[1] ? at + 1 : NULL;
+}
+
+/* With or without prefix length, VLAN, priority. */
 static bool is_addr(int family, const char *text)
 {
-	char addr[INET6_ADDRSTRLEN];
+	const char *prefix, *vlan, *priority = "";
 	struct in6_addr parsed;
-	size_t length = strcspn(text, "/");
-	uint64_t prefix;
+	char copy[80], *rest;
+	uint64_t number;
 
-	if (length >= sizeof(addr))
+	if (strlen(text) >= sizeof(copy))
 		return false;
-	memcpy(addr, text, length);
-	addr[length] = '\0';
-	return inet_pton(family, addr, &parsed) == 1 &&
-		(!text[length] ||
-			uroce_count_parse(
-				text + length + 1, 0, family == AF_INET ? 32 : 128, &prefix));
+	memcpy(copy, text, strlen(text) + 1);
+	rest = strchr(copy, '#');
+	if (rest)
+		priority = cut(rest, ':');
+	vlan = cut(copy, '#');
+	prefix = cut(copy, '/');
+	return inet_pton(family, copy, &parsed) == 1 && prefix && vlan && priority &&
+		(!*prefix || uroce_count_parse(prefix, 0, family == AF_INET ? 32 : 128, &number)) &&
+		(!*vlan || uroce_count_parse(vlan, 1, 4094, &number)) &&
+		(!*priority || uroce_count_parse(priority, 0, 7, &number));
 }
 
 static bool set_addr(void *context, const char *value)
@@ -119,8 +144,8 @@ static bool set_addr(void *context, const char *value)
 	struct uroce_session_options *options = context;
 
 	if (!is_addr(AF_INET, value) && !is_addr(AF_INET6, value)) {
-		uroce_app_say("--addr %s is no IP address: it is like 192.0.2.1/24 or "
-			      "2001:db8::1/64",
+		uroce_app_say("--addr %s is no IP address: it is like 192.0.2.1/24, "
+			      "2001:db8::1/64 or, in VLAN 100, 192.0.2.1/24#100",
 			value);
 		return false;
 	}
@@ -132,7 +157,7 @@ static bool set_bind(void *context, const char *value)
 {
 	struct uroce_session_options *options = context;
 
-	if (!is_addr(AF_INET, value) || strchr(value, '/')) {
+	if (!is_addr(AF_INET, value) || strpbrk(value, "/#")) {
 		uroce_app_say("--bind %s is no IPv4 address: it is like 127.0.0.1", value);
 		return false;
 	}
@@ -150,6 +175,30 @@ static bool set_mtu(void *context, const char *value)
 		return false;
 	}
 	options->mtu_bytes = (uint16_t)mtu;
+	return true;
+}
+
+static bool set_workers(void *context, const char *value)
+{
+	uint64_t count;
+
+	if (!uroce_count_parse(value, 1, 16, &count)) {
+		uroce_app_say("--workers %s is out of range: it is a number from 1 to 16", value);
+		return false;
+	}
+	((struct uroce_session_options *)context)->workers = (uint16_t)count;
+	return true;
+}
+
+static bool set_queues(void *context, const char *value)
+{
+	uint64_t count;
+
+	if (!uroce_count_parse(value, 1, 16, &count)) {
+		uroce_app_say("--queues %s is out of range: it is a number from 1 to 16", value);
+		return false;
+	}
+	((struct uroce_session_options *)context)->queues = (uint16_t)count;
 	return true;
 }
 
@@ -183,6 +232,8 @@ const struct uroce_option uroce_session_table[] = {
 	{"--port-id", "the number of a DPDK port", set_port_id},
 	{"--addr", "an IP address", set_addr},
 	{"--mtu", "a path MTU", set_mtu},
+	{"--workers", "a number of workers", set_workers},
+	{"--queues", "a number of queues", set_queues},
 	{"--keep", NULL, set_keep},
 	{"--json", NULL, set_json},
 	{"--help", NULL, set_help},

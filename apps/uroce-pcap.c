@@ -60,6 +60,7 @@ static const char dump_help[] =
 	"\n"
 	"A refusal reads NAK and its reason, or RNR NAK and how long to wait. At the end of a "
 	"line:\n"
+	"  vlan 100 pcp 3  its VLAN tag, and the priority in that (svlan: a provider's tag)\n"
 	"  icrc ok         the packet arrived as it was sent\n"
 	"  icrc bad        it was altered on the way: a receiver drops it\n"
 	"  icrc absent     the sender left the check out: a receiver drops it\n"

@@ -15,7 +15,6 @@
 #include "icrc.h"
 
 enum {
-	IP = UROCE_ETH_BYTES,
 	IPV4_VERSION_4_IHL_5 = 0x45,
 	IPV6_VERSION_6 = 0x60000000,
 	SPORT_BASE = 0xc000,
@@ -76,17 +75,17 @@ static uint8_t *put_template(
 	uint8_t *h, const struct uroce_path *path, uint32_t qpn, uint32_t dest_qpn)
 {
 	bool v4 = uroce_gid_is_ipv4(path->dst);
-	uint8_t *udp = h + IP + (v4 ? UROCE_IPV4_BYTES : UROCE_IPV6_BYTES);
-	uint8_t *bth = udp + UROCE_UDP_BYTES;
+	uint8_t *ip, *udp, *bth;
 
 	memset(h, 0, UROCE_TEMPLATE_BYTES_MAX);
-	memcpy(h + UROCE_ETH_DMAC, path->dmac, 6);
-	memcpy(h + UROCE_ETH_SMAC, path->smac, 6);
-	uroce_store_be16(h + UROCE_ETH_TYPE, v4 ? UROCE_ETHERTYPE_IPV4 : UROCE_ETHERTYPE_IPV6);
+	ip = uroce_eth_put(h, path->dmac, path->smac, path->tci,
+		v4 ? UROCE_ETHERTYPE_IPV4 : UROCE_ETHERTYPE_IPV6);
+	udp = ip + (v4 ? UROCE_IPV4_BYTES : UROCE_IPV6_BYTES);
+	bth = udp + UROCE_UDP_BYTES;
 	if (v4)
-		put_ipv4(h + IP, path);
+		put_ipv4(ip, path);
 	else
-		put_ipv6(h + IP, path);
+		put_ipv6(ip, path);
 	uroce_store_be16(udp + UROCE_UDP_SPORT, source_port(path, qpn, dest_qpn));
 	uroce_store_be16(udp + UROCE_UDP_DPORT, UROCE_UDP_PORT);
 	bth[UROCE_BTH_FLAGS] = UROCE_BTH_MIGREQ;
@@ -98,7 +97,7 @@ static uint8_t *put_template(
 /* Another TOS or traffic class, in a frame that was started. */
 static void change_tos(uint8_t *h, uint8_t tos)
 {
-	uint8_t *ip = h + IP;
+	uint8_t *ip = h + uroce_frame_eth_bytes(h);
 
 	if (uroce_frame_is_ipv6(h)) {
 		ip[UROCE_IPV6_VERSION] = (uint8_t)(IPV6_VERSION_6 >> 24 | tos >> 4);
@@ -112,7 +111,9 @@ static void change_tos(uint8_t *h, uint8_t tos)
 
 void uroce_build_template(struct uroce_qp *qp)
 {
-	put_template(qp->header, qp->path, qp->qpn, qp->attr.dest_qpn);
+	uint8_t *end = put_template(qp->header, qp->path, qp->qpn, qp->attr.dest_qpn);
+
+	qp->header_bytes = (uint32_t)(end - qp->header);
 	if (qp->attr.dcqcn)
 		change_tos(
 			qp->header, (uint8_t)((qp->path->tos & ~UROCE_ECN_MASK) | UROCE_ECN_ECT0));
@@ -133,14 +134,12 @@ uint8_t *uroce_build_start(const struct uroce_qp *qp, struct uroce_slot *slot, s
 	uint8_t *h = slot->data, *end;
 
 	assert(slot->capacity_bytes >= qp->attr.path_mtu_bytes + UROCE_OVERHEAD_BYTES_MAX);
-	/* Two copies of a length known beforehand: the second is IPv6's alone. */
-	memcpy(h, qp->header, UROCE_TEMPLATE_IPV4_BYTES);
-	end = h + UROCE_TEMPLATE_IPV4_BYTES;
-	if (uroce_frame_ip_bytes(h) == UROCE_IPV6_BYTES) {
-		memcpy(end, qp->header + UROCE_TEMPLATE_IPV4_BYTES,
-			UROCE_TEMPLATE_BYTES_MAX - UROCE_TEMPLATE_IPV4_BYTES);
-		end = h + UROCE_TEMPLATE_BYTES_MAX;
-	}
+	/* Two copies of a length known beforehand: the second for IPv6 and tags alone. */
+	memcpy(h, qp->header, UROCE_TEMPLATE_BYTES_MIN);
+	if (qp->header_bytes > UROCE_TEMPLATE_BYTES_MIN)
+		memcpy(h + UROCE_TEMPLATE_BYTES_MIN, qp->header + UROCE_TEMPLATE_BYTES_MIN,
+			UROCE_TEMPLATE_BYTES_MAX - UROCE_TEMPLATE_BYTES_MIN);
+	end = h + qp->header_bytes;
 	put_bth(end - UROCE_BTH_BYTES, bth);
 	return end;
 }
@@ -187,7 +186,7 @@ static void put_ip_length(uint8_t *ip, uint32_t header_bytes, uint32_t ip_bytes)
 void uroce_build_finish(
 	struct uroce_core *core, struct uroce_slot *slot, uint8_t *end, uint32_t payload_bytes)
 {
-	uint8_t *h = slot->data, *ip = h + IP;
+	uint8_t *h = slot->data, *ip = h + uroce_frame_eth_bytes(h);
 	uint32_t header_bytes = uroce_frame_ip_bytes(h);
 	uint8_t *udp = ip + header_bytes, *bth = udp + UROCE_UDP_BYTES;
 	uint8_t pad = (uint8_t)(-payload_bytes & UROCE_BTH_PAD_MASK);

@@ -77,7 +77,8 @@ static enum uroce_drop check_peer(const struct uroce_qp *qp, const struct uroce_
 	if (qp->caps.type != UROCE_QP_UD) {
 		if (!uroce_gid_equal(pkt->src, qp->path->dst))
 			return UROCE_DROP_SGID_NOT_PEER;
-		if (!uroce_gid_equal(pkt->dst, qp->path->src))
+		if (!uroce_gid_equal(pkt->dst, qp->path->src) ||
+			uroce_pkt_vlan(pkt) != qp->path->vlan)
 			return UROCE_DROP_DGID_NOT_QP;
 	}
 	/* One partition, full membership: a limited member may talk to us. */
@@ -123,25 +124,41 @@ static enum uroce_drop rx_group(struct uroce_core *core, struct uroce_pkt *pkt, 
 {
 	if (!pkt->group || pkt->dqpn != UROCE_QPN_MULTICAST)
 		return UROCE_DROP_NOT_A_MEMBER;
-	if (pkt->group->owner != core->conf.id) {
-		pkt->handed_over = true;
-		pkt->owner = (uint8_t)pkt->group->owner;
-		return UROCE_ACCEPTED;
-	}
 	return uroce_dgram_rx_group(core, pkt, now_ns);
+}
+
+/*
+ * Whether a frame is for another core, which will look at all of it: for `owner` if `others`, by
+ * its number, or for the one whose group it is.
+ */
+static bool hand_over(
+	const struct uroce_core *core, struct uroce_pkt *pkt, bool others, uint32_t owner)
+{
+	if (pkt->group || pkt->dqpn == UROCE_QPN_MULTICAST) {
+		owner = pkt->group ? pkt->group->owner : core->conf.id;
+		others = pkt->dqpn == UROCE_QPN_MULTICAST && owner != core->conf.id;
+	}
+	if (others) {
+		pkt->handed_over = true;
+		pkt->owner = (uint8_t)owner;
+	}
+	return others;
 }
 
 static enum uroce_drop rx_one(struct uroce_core *core, struct uroce_pkt *pkt, uint64_t now_ns)
 {
 	enum uroce_drop drop = uroce_parse(&core->conf.local, pkt);
 	struct uroce_qp *qp;
-	uint32_t owner;
+	uint32_t owner = 0;
 	bool found, mine;
 
 	if (drop != UROCE_ACCEPTED)
 		return drop;
 	found = uroce_qptable_find(core->conf.qptable, pkt->dqpn, &qp, &owner);
 	mine = found && owner == core->conf.id;
+	/* Before the ICRC, which costs more than all the rest: who gets it checks that, once. */
+	if (hand_over(core, pkt, found && !mine, owner))
+		return UROCE_ACCEPTED;
 	if (core->conf.icrc_mode == UROCE_ICRC_VERIFY && !uroce_pkt_icrc_check(pkt)) {
 		/* Not believed, but worth a note: "nothing heard" has a cause. */
 		if (mine)
@@ -155,11 +172,6 @@ static enum uroce_drop rx_one(struct uroce_core *core, struct uroce_pkt *pkt, ui
 	if (!found) {
 		core->stray = (struct uroce_stray){pkt->src, pkt->dqpn, pkt->psn, now_ns};
 		return UROCE_DROP_QPN_UNKNOWN;
-	}
-	if (!mine) {
-		pkt->handed_over = true;
-		pkt->owner = (uint8_t)owner;
-		return UROCE_ACCEPTED;
 	}
 	uroce_trace_push(&core->trace, now_ns, UROCE_TRACE_RX, pkt->dqpn, pkt->psn, pkt->op->number,
 		pkt->payload_bytes);

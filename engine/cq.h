@@ -28,6 +28,7 @@ struct uroce_cqe {
 	 * NULL: the queue pair was destroyed, and the completion with it. */
 	struct uroce_ring *queue;
 	uint32_t queue_head;
+	uint16_t tci; /* of a datagram's VLAN tag; 0: it had none */
 	bool solicited;
 };
 
@@ -40,17 +41,25 @@ enum uroce_cq_arm {
 };
 
 struct uroce_cq {
+	/* what nobody writes while completions flow; workers look at `armed` for each */
 	uint32_t num_rings;
 	uint32_t capacity;
-	uint32_t turn;		  /* poller: the ring to drain next */
 	_Atomic uint32_t armed;	  /* enum uroce_cq_arm */
 	_Atomic uint32_t overrun; /* a completion was lost */
 	/* Events still to come of a queue that fired when there was no room for them. */
 	_Atomic uint32_t waits;
 	struct uroce_cq *waits_next; /* of the core that made `waits` more than 0 */
 	void *owner;		     /* the shell's, for events */
-	struct uroce_ring rings[];   /* by worker */
+
+	/* the poller's line */
+	alignas(UROCE_CACHE_LINE_BYTES) uint32_t turn; /* the ring to drain next */
+
+	struct uroce_ring rings[]; /* by worker */
 };
+
+_Static_assert(offsetof(struct uroce_cq, turn) == UROCE_CACHE_LINE_BYTES &&
+		offsetof(struct uroce_cq, rings) == 2 * UROCE_CACHE_LINE_BYTES,
+	"polling touches no line that a worker reads");
 
 /* Bytes for a queue of `capacity` completions fed by num_workers; cache line aligned. */
 size_t uroce_cq_bytes(uint32_t capacity, uint32_t num_workers);

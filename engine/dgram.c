@@ -73,6 +73,7 @@ static void complete(struct uroce_core *core, struct uroce_qp *qp, const struct 
 		.bytes = UROCE_GRH_BYTES + pkt->payload_bytes,
 		.flags = UROCE_WC_GRH | (uroce_gid_is_ipv4(pkt->src) ? 0 : UROCE_WC_GRH_IPV6),
 		.src_qpn = uroce_load_be24(uroce_pkt_deth(pkt) + UROCE_DETH_SQPN),
+		.tci = pkt->tci,
 		.solicited = pkt->solicited};
 
 	if (pkt->op->immdt) {

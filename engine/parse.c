@@ -11,7 +11,6 @@
 #include "parse.h"
 
 #include "icrc.h"
-#include "wire.h"
 
 uint32_t uroce_local_find_group(const struct uroce_local *local, struct uroce_gid addr)
 {
@@ -22,7 +21,26 @@ uint32_t uroce_local_find_group(const struct uroce_local *local, struct uroce_gi
 	return i;
 }
 
-static bool is_own_addr(const struct uroce_local *local, struct uroce_gid addr)
+/* An address is one of a VLAN: the same in another is another's. */
+static bool is_own_addr(const struct uroce_local *local, struct uroce_gid addr, uint16_t vlan)
+{
+	for (uint32_t i = 0; i < local->num_addrs; i++)
+		if (uroce_gid_equal(local->addrs[i], addr) && local->vlans[i] == vlan)
+			return true;
+	return false;
+}
+
+/* Whether an address of ours is in this VLAN; who has none takes groups from any. */
+static bool is_own_vlan(const struct uroce_local *local, uint16_t vlan)
+{
+	for (uint32_t i = 0; i < local->num_addrs; i++)
+		if (local->vlans[i] == vlan)
+			return true;
+	return local->num_addrs == 0;
+}
+
+/* Whether it would be for us in some other VLAN. */
+static bool is_own_elsewhere(const struct uroce_local *local, struct uroce_gid addr)
 {
 	for (uint32_t i = 0; i < local->num_addrs; i++)
 		if (uroce_gid_equal(local->addrs[i], addr))
@@ -30,18 +48,22 @@ static bool is_own_addr(const struct uroce_local *local, struct uroce_gid addr)
 	return false;
 }
 
-/* Whether the datagram is for an address or a group of ours; notes the group. */
-static bool is_for_us(const struct uroce_local *local, struct uroce_pkt *pkt)
+/* Whether the datagram is for an address or a group of ours, by its VLAN; notes the group. */
+static enum uroce_drop check_destination(const struct uroce_local *local, struct uroce_pkt *pkt)
 {
 	uint32_t group;
 
-	if (is_own_addr(local, pkt->dst))
-		return true;
+	if (is_own_addr(local, pkt->dst, uroce_pkt_vlan(pkt)))
+		return UROCE_ACCEPTED;
+	if (is_own_elsewhere(local, pkt->dst))
+		return UROCE_DROP_VLAN_OTHER;
 	group = uroce_local_find_group(local, pkt->dst);
 	if (group == local->num_groups)
-		return false;
+		return UROCE_DROP_DGID_NOT_OURS;
+	if (!is_own_vlan(local, uroce_pkt_vlan(pkt)))
+		return UROCE_DROP_VLAN_OTHER;
 	pkt->group = &local->groups[group];
-	return true;
+	return UROCE_ACCEPTED;
 }
 
 static bool mac_is_multicast(const uint8_t *mac)
@@ -76,15 +98,15 @@ static bool is_echo(const struct uroce_local *local, const struct uroce_pkt *pkt
 {
 	return pkt->group && !(pkt->flags & UROCE_PKT_INNER) &&
 		memcmp(pkt->data + UROCE_ETH_SMAC, local->mac, sizeof(local->mac)) == 0 &&
-		is_own_addr(local, pkt->src);
+		is_own_addr(local, pkt->src, uroce_pkt_vlan(pkt));
 }
 
 /* IPv4, as far as it takes to know whose frame this is. */
-static enum uroce_drop parse_ipv4(struct uroce_pkt *pkt)
+static enum uroce_drop parse_ipv4(struct uroce_pkt *pkt, uint32_t room)
 {
 	const uint8_t *ip = pkt->ip;
 
-	if (pkt->bytes < UROCE_ETH_BYTES + UROCE_IPV4_BYTES)
+	if (room < UROCE_IPV4_BYTES)
 		return UROCE_DROP_FRAME_TOO_SHORT;
 	if (ip[UROCE_IPV4_VERSION_IHL] >> 4 != 4)
 		return UROCE_DROP_IP_HEADER;
@@ -102,11 +124,11 @@ static enum uroce_drop parse_ipv4(struct uroce_pkt *pkt)
 }
 
 /* RoCE comes without extension headers: what has one, a fragment's too, is for somebody else. */
-static enum uroce_drop parse_ipv6(struct uroce_pkt *pkt)
+static enum uroce_drop parse_ipv6(struct uroce_pkt *pkt, uint32_t room)
 {
 	const uint8_t *ip = pkt->ip;
 
-	if (pkt->bytes < UROCE_ETH_BYTES + UROCE_IPV6_BYTES)
+	if (room < UROCE_IPV6_BYTES)
 		return UROCE_DROP_FRAME_TOO_SHORT;
 	if (ip[UROCE_IPV6_VERSION] >> 4 != 6)
 		return UROCE_DROP_IP_HEADER;
@@ -123,22 +145,56 @@ static enum uroce_drop parse_ipv6(struct uroce_pkt *pkt)
 	return UROCE_ACCEPTED;
 }
 
-static enum uroce_drop parse_ip(const struct uroce_local *local, struct uroce_pkt *pkt)
+/*
+ * Ethernet and its tag, in the frame or taken off by the port. Returns what they are long, and the
+ * type of what follows.
+ */
+static uint32_t read_tag(struct uroce_pkt *pkt, uint32_t *type)
 {
+	if (pkt->flags & UROCE_PKT_TAGS_STRIPPED)
+		*type = UROCE_ETHERTYPE_SERVICE_VLAN;
+	if ((pkt->flags & UROCE_PKT_TAG_STRIPPED) ||
+		pkt->bytes < UROCE_ETH_BYTES + UROCE_VLAN_BYTES)
+		return UROCE_ETH_BYTES;
+	pkt->tci = uroce_load_be16(pkt->data + UROCE_ETH_BYTES);
+	*type = uroce_load_be16(pkt->data + UROCE_ETH_BYTES + 2);
+	return UROCE_ETH_BYTES + UROCE_VLAN_BYTES;
+}
+
+/* What is neither IPv4 nor IPv6. */
+static enum uroce_drop judge_type(const struct uroce_pkt *pkt, uint32_t type)
+{
+	if (type != UROCE_ETHERTYPE_VLAN && type != UROCE_ETHERTYPE_SERVICE_VLAN)
+		return UROCE_DROP_NOT_IP;
+	if (pkt->bytes < UROCE_ETH_BYTES + UROCE_VLAN_BYTES)
+		return UROCE_DROP_FRAME_TOO_SHORT;
+	return UROCE_DROP_TAGGED_TWICE;
+}
+
+/* On success *room is what there is from the IP header on. */
+static enum uroce_drop parse_ip(
+	const struct uroce_local *local, struct uroce_pkt *pkt, uint32_t *room)
+{
+	uint32_t type, eth_bytes = UROCE_ETH_BYTES;
+
 	if (pkt->bytes < UROCE_ETH_BYTES)
 		return UROCE_DROP_FRAME_TOO_SHORT;
 	if (!mac_is_ours(local, pkt->data + UROCE_ETH_DMAC))
 		return UROCE_DROP_NOT_OUR_MAC;
-	pkt->ip = pkt->data + UROCE_ETH_BYTES;
 	pkt->group = NULL;
-	switch (uroce_load_be16(pkt->data + UROCE_ETH_TYPE)) {
-	case UROCE_ETHERTYPE_IPV4:
-		return parse_ipv4(pkt);
-	case UROCE_ETHERTYPE_IPV6:
-		return parse_ipv6(pkt);
-	default:
-		return UROCE_DROP_NOT_IP;
-	}
+	type = uroce_load_be16(pkt->data + UROCE_ETH_TYPE);
+	if ((pkt->flags & (UROCE_PKT_TAG_STRIPPED | UROCE_PKT_TAGS_STRIPPED)) ||
+		type == UROCE_ETHERTYPE_VLAN)
+		eth_bytes = read_tag(pkt, &type);
+	else
+		pkt->tci = 0;
+	pkt->ip = pkt->data + eth_bytes;
+	*room = pkt->bytes - eth_bytes;
+	if (type == UROCE_ETHERTYPE_IPV4)
+		return parse_ipv4(pkt, *room);
+	if (type == UROCE_ETHERTYPE_IPV6)
+		return parse_ipv6(pkt, *room);
+	return judge_type(pkt, type);
 }
 
 /* One's complement sum over pseudo header, UDP header and data; right when it folds to ones. */
@@ -156,13 +212,24 @@ static bool udp_checksum_is_wrong(
 	return uroce_ip_fold(uroce_ip_sum(udp, udp_bytes, sum)) != 0xffff;
 }
 
+/* By words, and in any order of bytes: all ones are all ones. */
+static bool header_sum_is_wrong(const uint8_t *ip, uint32_t bytes)
+{
+	uint64_t sum = 0;
+
+	for (uint32_t i = 0; i < bytes; i += 4)
+		sum += uroce_load_le32(ip + i);
+	sum = (sum >> 32) + (sum & 0xffffffff);
+	return uroce_ip_fold((uint32_t)(sum >> 16) + (uint32_t)(sum & 0xffff)) != 0xffff;
+}
+
 /* What only IPv4 has: fragments of what is for us, and a checksum of its header. */
 static enum uroce_drop check_ipv4(const struct uroce_local *local, const struct uroce_pkt *pkt)
 {
 	if (uroce_load_be16(pkt->ip + UROCE_IPV4_FRAGMENT) & UROCE_IPV4_MF)
 		return UROCE_DROP_IPV4_FRAGMENT;
 	if (!(pkt->flags & UROCE_PKT_IPV4_CHECKSUM_OK) && !local->ignore_ipv4_checksum &&
-		uroce_ip_fold(uroce_ip_sum(pkt->ip, pkt->ip_header_bytes, 0)) != 0xffff)
+		header_sum_is_wrong(pkt->ip, pkt->ip_header_bytes))
 		return UROCE_DROP_IPV4_CHECKSUM;
 	return UROCE_ACCEPTED;
 }
@@ -177,19 +244,19 @@ static uint32_t ip_total_bytes(const struct uroce_pkt *pkt)
 
 /* IP lengths and UDP. On success *udp_bytes is the proven length of the UDP datagram. */
 static enum uroce_drop parse_udp(
-	const struct uroce_local *local, struct uroce_pkt *pkt, uint32_t *udp_bytes)
+	const struct uroce_local *local, struct uroce_pkt *pkt, uint32_t room, uint32_t *udp_bytes)
 {
 	const uint8_t *udp = pkt->ip + pkt->ip_header_bytes;
-	uint32_t room = pkt->bytes - UROCE_ETH_BYTES;
-	enum uroce_drop drop = UROCE_ACCEPTED;
+	enum uroce_drop drop;
 	uint32_t total;
 
 	if (room < pkt->ip_header_bytes + (uint32_t)UROCE_UDP_BYTES)
 		return UROCE_DROP_FRAME_TOO_SHORT;
 	if (uroce_load_be16(udp + UROCE_UDP_DPORT) != UROCE_UDP_PORT)
 		return UROCE_DROP_NOT_ROCE_PORT;
-	if (!is_for_us(local, pkt))
-		return UROCE_DROP_DGID_NOT_OURS;
+	drop = check_destination(local, pkt);
+	if (drop != UROCE_ACCEPTED)
+		return drop;
 	if (!mac_fits_address(local, pkt))
 		return UROCE_DROP_NOT_OUR_MAC;
 	if (is_echo(local, pkt))
@@ -210,12 +277,12 @@ static enum uroce_drop parse_udp(
 
 enum uroce_drop uroce_parse(const struct uroce_local *local, struct uroce_pkt *pkt)
 {
-	enum uroce_drop drop = parse_ip(local, pkt);
-	uint32_t udp_bytes, headers, body;
+	uint32_t room, udp_bytes, headers, body;
+	enum uroce_drop drop = parse_ip(local, pkt, &room);
 	const uint8_t *bth;
 
 	if (drop == UROCE_ACCEPTED)
-		drop = parse_udp(local, pkt, &udp_bytes);
+		drop = parse_udp(local, pkt, room, &udp_bytes);
 	if (drop != UROCE_ACCEPTED)
 		return drop;
 	bth = pkt->ip + pkt->ip_header_bytes + UROCE_UDP_BYTES;

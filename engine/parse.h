@@ -14,18 +14,22 @@
 #include "gid.h"
 #include "opcode.h"
 #include "status.h"
+#include "wire.h"
 
 /* What the caller already knows of a frame; or'ed into uroce_pkt.flags. */
 enum uroce_pkt_flag {
 	UROCE_PKT_IPV4_CHECKSUM_OK = 1, /* the port has verified the IPv4 header checksum */
 	UROCE_PKT_INNER = 2,		/* did not come from the wire now: looped or handed over */
+	UROCE_PKT_TAG_STRIPPED = 4,	/* the port has taken the VLAN tag off: it is in tci */
+	UROCE_PKT_TAGS_STRIPPED = 8,	/* the port has taken two tags off */
 };
 
-/* A frame coming in. The caller sets data, bytes and flags; parsing sets the rest. */
+/* A frame coming in. The caller sets data, bytes, flags and what they name; parsing the rest. */
 struct uroce_pkt {
 	const uint8_t *data; /* Ethernet header; contiguous */
 	uint32_t bytes;	     /* of the frame; padding and FCS behind the datagram are allowed */
 	uint16_t flags;
+	uint16_t tci; /* of the VLAN tag; 0: there is none */
 	/* After uroce_core_rx: this frame belongs to the core `owner`; give it to that one. */
 	bool handed_over;
 	uint8_t owner;
@@ -51,7 +55,7 @@ struct uroce_pkt {
 };
 
 enum {
-	UROCE_LOCAL_ADDRS_MAX = 8,
+	UROCE_LOCAL_ADDRS_MAX = 16,
 	UROCE_LOCAL_GROUPS_MAX = 32,
 };
 
@@ -66,6 +70,7 @@ struct uroce_local {
 	uint8_t mac[6];
 	bool promiscuous; /* take frames to any MAC: replays, and ports that share an address */
 	bool ignore_ipv4_checksum;
+	uint16_t vlans[UROCE_LOCAL_ADDRS_MAX]; /* of each address; 0: its frames have no tag */
 	struct uroce_gid addrs[UROCE_LOCAL_ADDRS_MAX];
 	uint32_t num_addrs;
 	struct uroce_local_group groups[UROCE_LOCAL_GROUPS_MAX];
@@ -80,6 +85,12 @@ uint32_t uroce_local_find_group(const struct uroce_local *local, struct uroce_gi
  * (a reason that hands it back) or is malformed. Does not look at the ICRC.
  */
 enum uroce_drop uroce_parse(const struct uroce_local *local, struct uroce_pkt *pkt);
+
+/* The VLAN that it came by; 0: none, as a tag with a priority alone is none. */
+static inline uint16_t uroce_pkt_vlan(const struct uroce_pkt *pkt)
+{
+	return pkt->tci & UROCE_TCI_VLAN_MASK;
+}
 
 /* Where an extension header of pkt starts; the opcode row says which there are. */
 const uint8_t *uroce_pkt_reth(const struct uroce_pkt *pkt);

@@ -19,6 +19,8 @@ struct uroce_qp;
 struct uroce_path {
 	struct uroce_gid src, dst; /* both of IPv4, or both of IPv6 */
 	uint32_t flow_label;	   /* 20 bits; 0: none */
+	uint16_t tci;		   /* the VLAN tag of what is sent; 0: none */
+	uint16_t vlan;		   /* that the other end's frames come by; 0: none */
 	uint8_t smac[6];
 	uint8_t dmac[6];
 	uint8_t tos;		/* or traffic class */

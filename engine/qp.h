@@ -245,6 +245,7 @@ struct uroce_qp {
 	struct uroce_flow responses;
 	struct uroce_qp_report report;
 
+	uint32_t header_bytes;
 	uint8_t header[UROCE_TEMPLATE_BYTES_MAX];
 };
 

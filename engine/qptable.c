@@ -24,11 +24,21 @@ void uroce_qptable_init(struct uroce_qptable *table, struct uroce_qptable_slot *
 	table->slots_log2 = slots_log2;
 	table->mask = (1u << slots_log2) - 1;
 	table->used = 0;
+	table->owner_mask = 0;
 	atomic_flag_clear(&table->busy);
 	table->next = random & table->mask;
 	atomic_store_explicit(&table->reach, 0, memory_order_relaxed);
 	for (uint32_t i = 0; i <= table->mask; i++)
 		slots[i].generation = random >> 8;
+}
+
+void uroce_qptable_mark_owners(struct uroce_qptable *table, uint32_t num_owners)
+{
+	uint32_t mask = 0;
+
+	while (mask + 1 < num_owners)
+		mask = 2 * mask + 1;
+	table->owner_mask = mask & table->mask;
 }
 
 static uint32_t qpn_at(const struct uroce_qptable *table, uint32_t slot)
@@ -56,20 +66,24 @@ static bool qpn_is_reserved(uint32_t qpn)
 /* An odd factor: every slot once a cycle, and no runs for explicit numbers to collide with. */
 #define SPREAD 0x9e3779b1u
 
-/* A free slot in turn, and its next number. */
-static uint32_t draw_qpn(struct uroce_qptable *table)
+/* A free slot in turn, of the owner's if there is one, and its next number. */
+static uint32_t draw_qpn(struct uroce_qptable *table, uint32_t owner)
 {
 	uint32_t slot, qpn, other;
 
-	do {
+	for (uint64_t tried = 0;; tried++) {
 		slot = table->next++ * SPREAD & table->mask;
 		if (qpn_at(table, slot) != 0)
+			continue;
+		/* Twice around: the number of a slot may be in use elsewhere, and its next is not.
+		 */
+		if (((slot ^ owner) & table->owner_mask) && tried <= 2ull * table->mask)
 			continue;
 		qpn = (++table->slots[slot].generation << table->slots_log2 | slot) &
 			UROCE_QPN_MASK;
 		if (!qpn_is_reserved(qpn) && !find_slot(table, qpn, &other))
 			return qpn;
-	} while (true);
+	}
 }
 
 static int place_explicit(struct uroce_qptable *table, uint32_t qpn, uint32_t *slot)
@@ -108,7 +122,7 @@ static int add(struct uroce_qptable *table, uint32_t *qpn, struct uroce_qp *qp, 
 	if (table->used >= (table->mask + 1) / 4 * 3)
 		return -ENOMEM;
 	if (*qpn == 0) {
-		*qpn = draw_qpn(table);
+		*qpn = draw_qpn(table, owner);
 		slot = *qpn & table->mask;
 	} else {
 		err = place_explicit(table, *qpn, &slot);

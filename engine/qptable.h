@@ -32,6 +32,7 @@ struct uroce_qptable {
 	uint32_t mask;
 	uint32_t used;
 	uint32_t next;		/* slot to try next when drawing a number */
+	uint32_t owner_mask;	/* bits of a drawn number that are its owner's */
 	atomic_flag busy;	/* add and remove, one at a time */
 	_Atomic uint32_t reach; /* how far from its home any number lies */
 };
@@ -39,6 +40,13 @@ struct uroce_qptable {
 /* slots: zeroed, 2^slots_log2 of the caller's (at most 2^22); random: 32 fresh random bits. */
 void uroce_qptable_init(struct uroce_qptable *table, struct uroce_qptable_slot *slots,
 	uint32_t slots_log2, uint32_t random);
+
+/*
+ * Before any is added: numbers that are drawn carry their owner, below num_owners, in as many low
+ * bits as that takes. For ports that look at those; finding a queue pair does not depend on it, and
+ * numbers that were asked for may leave an owner none of its own, who then gets others.
+ */
+void uroce_qptable_mark_owners(struct uroce_qptable *table, uint32_t num_owners);
 
 /*
  * Adds a queue pair under *qpn, or under a number of uroce's choice when *qpn is 0.

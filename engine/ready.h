@@ -28,6 +28,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "ring.h"
+
 struct uroce_qp;
 
 enum uroce_flow_kind {
@@ -108,13 +110,17 @@ struct uroce_bell {
 };
 
 /*
- * A core's list of rung bells. asleep is the shell's, for threads that must be woken: who is about
- * to sleep sets it and then looks at the list, who has put a bell there looks at it; all four are
- * seq_cst, so one of them sees the other.
+ * A core's list of rung bells, which application threads write: apart from what lies around it,
+ * which the core's own thread uses all the time. asleep
+ * is the shell's, for threads that must be woken: who is about to sleep sets it and then looks at
+ * the list, who has put a bell there looks at it; all four are seq_cst, so one of them sees the
+ * other.
  */
 struct uroce_bells {
+	uint8_t before[UROCE_CACHE_LINE_BYTES];
 	_Atomic(struct uroce_bell *) head;
 	_Atomic uint32_t asleep;
+	uint8_t behind[UROCE_CACHE_LINE_BYTES];
 };
 
 /*

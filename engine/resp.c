@@ -54,7 +54,7 @@ void uroce_resp_stop(struct uroce_core *core, struct uroce_qp *qp)
 	qp->cc.cnp_owed = false;
 }
 
-/* An ACK of all before epsn is owed: now, or when idle. A NAK that waits says that too. */
+/* An ACK of what is executed is owed: now, or when idle. A NAK that waits says that too. */
 static void owe_ack(struct uroce_core *core, struct uroce_qp *qp, bool now)
 {
 	struct uroce_resp *resp = &qp->resp;
@@ -549,7 +549,7 @@ static uint32_t build_ack(struct uroce_core *core, struct uroce_qp *qp, struct u
 {
 	struct uroce_resp *resp = &qp->resp;
 	bool nak = resp->owed == UROCE_OWED_NAK;
-	uint32_t psn = nak ? resp->nak_psn : uroce_psn_add(resp->epsn, UINT32_MAX);
+	uint32_t psn = nak ? resp->nak_psn : uroce_resp_read_acked_psn(qp);
 	uint8_t *p;
 
 	p = uroce_build_start(qp, slot, (struct uroce_bth){.opcode = 0x11, .psn = psn});

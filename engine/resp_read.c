@@ -32,6 +32,20 @@ bool uroce_resp_read_owed(const struct uroce_qp *qp)
 	return qp->resp.replay_first_owed != qp->resp.replay_next;
 }
 
+uint32_t uroce_resp_read_acked_psn(const struct uroce_qp *qp)
+{
+	uint32_t after = qp->resp.epsn;
+
+	for (uint32_t i = 1; i <= qp->resp.replay_count; i++) {
+		const struct uroce_replay *replay = replay_at(qp, qp->resp.replay_next - i);
+
+		if (uroce_psn_add(replay->psn_first, replay->pkts) != after)
+			break;
+		after = replay->psn_first;
+	}
+	return uroce_psn_add(after, UINT32_MAX);
+}
+
 /* Moves the mark past entries that are owed nothing. */
 static void skip_answered(struct uroce_qp *qp)
 {

@@ -22,6 +22,13 @@ enum uroce_drop uroce_resp_read_duplicate(
 /* Whether an answer is owed. */
 bool uroce_resp_read_owed(const struct uroce_qp *qp);
 
+/*
+ * The last executed PSN that belongs to no read or atomic: what an ACK may name. Those have answers
+ * of their own, and there are requesters (Linux's soft-RoCE) that take an ACK of a read's or
+ * atomic's own PSN for its answer, and tell their application that bytes came that never did.
+ */
+uint32_t uroce_resp_read_acked_psn(const struct uroce_qp *qp);
+
 /* Builds the next owed answer; 0 when its memory is gone: then it is owed no more, but a NAK. */
 uint32_t uroce_resp_read_build(
 	struct uroce_core *core, struct uroce_qp *qp, struct uroce_slot *slot, uint64_t now_ns);

@@ -105,6 +105,11 @@ enum uroce_qp_type {
 	UROCE_QP_UD = 4, /* unreliable datagram */
 };
 
+/* What a GID speaks. Numbers of enum ibv_gid_type. */
+enum uroce_gid_type {
+	UROCE_GID_TYPE_ROCE_V2 = 2, /* RoCE over UDP: here all of them */
+};
+
 /* Kinds of memory windows. Numbers of enum ibv_mw_type. */
 enum uroce_mw_type {
 	UROCE_MW_TYPE_1 = 1, /* for every queue pair of its domain; unbound by binding nothing */
@@ -193,6 +198,8 @@ enum uroce_event_type {
 	X(NOT_ROCE_PORT,	true,  "UDP, but not to port 4791") \
 	X(LATER_FRAGMENT,	true,  "a later IPv4 fragment; whose it is cannot be told") \
 	X(DGID_NOT_OURS,	true,  "RoCE, but the destination address is none of this device's") \
+	X(VLAN_OTHER,		true,  "RoCE for an address of this device, but by another VLAN than its own") \
+	X(TAGGED_TWICE,		true,  "two VLAN tags, or a provider's") \
 	X(ECHO,			false, "this device's own datagram to a group, come back by the wire") \
 	X(FRAME_TOO_SHORT,	false, "frame ends inside its headers") \
 	X(IP_HEADER,		false, "IP version, header length or addresses are wrong") \
@@ -207,7 +214,7 @@ enum uroce_event_type {
 	X(OPCODE_NOT_FOR_QP,	false, "the opcode's transport is not the queue pair's") \
 	X(QP_STATE,		false, "the queue pair's state does not receive this") \
 	X(SGID_NOT_PEER,	false, "source address is not the queue pair's peer") \
-	X(DGID_NOT_QP,		false, "destination address is not the queue pair's own") \
+	X(DGID_NOT_QP,		false, "destination address or VLAN is not the queue pair's own") \
 	X(PKEY,			false, "P_Key is of another partition") \
 	X(CNP,			false, "congestion notification, for a queue pair without DCQCN") \
 	X(QKEY,			false, "Q_Key is not the queue pair's") \

@@ -2,9 +2,9 @@
 /*
  * Every header that RoCEv2 uses: sizes, field offsets, flag bits.
  *
- * A frame is Ethernet 14, IPv4 20 (or more, with options) or IPv6 40, UDP 8, BTH 12, extension
- * headers by opcode, payload, pad to four bytes, ICRC 4. Which extension headers follow is the
- * opcode table's business; where a field lies inside its header is this file's. Offsets are
+ * A frame is Ethernet 14, perhaps a VLAN tag of 4, IPv4 20 (or more, with options) or IPv6 40, UDP
+ * 8, BTH 12, extension headers by opcode, payload, pad to four bytes, ICRC 4. Which ones follow is
+ * the opcode table's business; where a field lies inside its header is this file's. Offsets are
  * relative to the start of the header that the name begins with.
  */
 #ifndef UROCE_WIRE_H
@@ -16,6 +16,7 @@
 
 enum {
 	UROCE_ETH_BYTES = 14,
+	UROCE_VLAN_BYTES = 4,
 	UROCE_IPV4_BYTES = 20,
 	UROCE_IPV4_BYTES_MAX = 60,
 	UROCE_IPV6_BYTES = 40,
@@ -30,16 +31,18 @@ enum {
 	UROCE_IETH_BYTES = 4,
 	UROCE_FETH_BYTES = 4,
 	UROCE_ICRC_BYTES = 4,
-	/* Ethernet to the end of the BTH: what is the same in every packet of a queue pair. */
-	UROCE_TEMPLATE_IPV4_BYTES =
+	/* Ethernet to the end of the BTH: what is the same in every packet of a queue pair. The
+	 * shortest, and the longest, with a tag. */
+	UROCE_TEMPLATE_BYTES_MIN =
 		UROCE_ETH_BYTES + UROCE_IPV4_BYTES + UROCE_UDP_BYTES + UROCE_BTH_BYTES,
-	UROCE_TEMPLATE_BYTES_MAX =
-		UROCE_ETH_BYTES + UROCE_IPV6_BYTES + UROCE_UDP_BYTES + UROCE_BTH_BYTES,
+	UROCE_TEMPLATE_BYTES_MAX = UROCE_ETH_BYTES + UROCE_VLAN_BYTES + UROCE_IPV6_BYTES +
+		UROCE_UDP_BYTES + UROCE_BTH_BYTES,
 	/* The longest frame around a payload of one path MTU: WRITE ONLY with immediate. */
 	UROCE_OVERHEAD_BYTES_MAX =
 		UROCE_TEMPLATE_BYTES_MAX + UROCE_RETH_BYTES + UROCE_IMMDT_BYTES + UROCE_ICRC_BYTES,
-	/* The same without Ethernet, by IP version: what an IP MTU must have room for. */
-	UROCE_IPV6_OVERHEAD_BYTES_MAX = UROCE_OVERHEAD_BYTES_MAX - UROCE_ETH_BYTES,
+	/* The same without Ethernet and tag, by IP version: what an IP MTU must have room for. */
+	UROCE_IPV6_OVERHEAD_BYTES_MAX =
+		UROCE_OVERHEAD_BYTES_MAX - UROCE_ETH_BYTES - UROCE_VLAN_BYTES,
 	UROCE_IPV4_OVERHEAD_BYTES_MAX =
 		UROCE_IPV6_OVERHEAD_BYTES_MAX - UROCE_IPV6_BYTES + UROCE_IPV4_BYTES,
 };
@@ -53,7 +56,18 @@ enum {
 enum {
 	UROCE_ETHERTYPE_IPV4 = 0x0800,
 	UROCE_ETHERTYPE_ARP = 0x0806,
-	UROCE_ETHERTYPE_IPV6 = 0x86dd
+	UROCE_ETHERTYPE_VLAN = 0x8100,
+	UROCE_ETHERTYPE_IPV6 = 0x86dd,
+	UROCE_ETHERTYPE_SERVICE_VLAN = 0x88a8
+};
+
+/*
+ * The 16 bits of a VLAN tag (IEEE 802.1Q, "tag control information"): the VLAN, a bit for frames
+ * that may be dropped first, the priority. VLAN 0 is none: a tag that has a priority alone.
+ */
+enum {
+	UROCE_TCI_VLAN_MASK = 0xfff,
+	UROCE_TCI_PRIORITY_SHIFT = 13
 };
 
 /* IPv4 */
@@ -184,11 +198,20 @@ enum {
 #define UROCE_GRH_BYTES		40u
 #define UROCE_MESSAGE_BYTES_MAX (1u << 31)
 
+/* What a frame begins with: Ethernet, with its tag if it has one. */
+static inline uint32_t uroce_frame_eth_bytes(const uint8_t *frame)
+{
+	return uroce_load_be16(frame + UROCE_ETH_TYPE) == UROCE_ETHERTYPE_VLAN
+		? UROCE_ETH_BYTES + UROCE_VLAN_BYTES
+		: UROCE_ETH_BYTES;
+}
+
 /* The bytes of the IP header of a frame that was built here: without options. */
 static inline uint32_t uroce_frame_ip_bytes(const uint8_t *frame)
 {
-	return frame[UROCE_ETH_TYPE] == UROCE_ETHERTYPE_IPV6 >> 8 ? UROCE_IPV6_BYTES
-								  : UROCE_IPV4_BYTES;
+	return frame[uroce_frame_eth_bytes(frame) - 2] == UROCE_ETHERTYPE_IPV6 >> 8
+		? UROCE_IPV6_BYTES
+		: UROCE_IPV4_BYTES;
 }
 
 static inline bool uroce_frame_is_ipv6(const uint8_t *frame)
@@ -198,7 +221,7 @@ static inline bool uroce_frame_is_ipv6(const uint8_t *frame)
 
 static inline struct uroce_gid uroce_frame_src(const uint8_t *frame)
 {
-	const uint8_t *ip = frame + UROCE_ETH_BYTES;
+	const uint8_t *ip = frame + uroce_frame_eth_bytes(frame);
 
 	return uroce_frame_is_ipv6(frame) ? uroce_gid_load(ip + UROCE_IPV6_SRC)
 					  : uroce_gid_of_ipv4(uroce_load_be32(ip + UROCE_IPV4_SRC));
@@ -206,7 +229,7 @@ static inline struct uroce_gid uroce_frame_src(const uint8_t *frame)
 
 static inline struct uroce_gid uroce_frame_dst(const uint8_t *frame)
 {
-	const uint8_t *ip = frame + UROCE_ETH_BYTES;
+	const uint8_t *ip = frame + uroce_frame_eth_bytes(frame);
 
 	return uroce_frame_is_ipv6(frame) ? uroce_gid_load(ip + UROCE_IPV6_DST)
 					  : uroce_gid_of_ipv4(uroce_load_be32(ip + UROCE_IPV4_DST));
@@ -215,7 +238,24 @@ static inline struct uroce_gid uroce_frame_dst(const uint8_t *frame)
 /* Its BTH. */
 static inline const uint8_t *uroce_frame_bth(const uint8_t *frame)
 {
-	return frame + UROCE_ETH_BYTES + uroce_frame_ip_bytes(frame) + UROCE_UDP_BYTES;
+	return frame + uroce_frame_eth_bytes(frame) + uroce_frame_ip_bytes(frame) + UROCE_UDP_BYTES;
+}
+
+/* Ethernet and, unless tci is 0, a tag. Returns where the rest goes. */
+static inline uint8_t *uroce_eth_put(
+	uint8_t *frame, const uint8_t dmac[6], const uint8_t smac[6], uint16_t tci, uint16_t type)
+{
+	uint8_t *end = frame + UROCE_ETH_BYTES;
+
+	memcpy(frame + UROCE_ETH_DMAC, dmac, 6);
+	memcpy(frame + UROCE_ETH_SMAC, smac, 6);
+	if (tci) {
+		uroce_store_be16(frame + UROCE_ETH_TYPE, UROCE_ETHERTYPE_VLAN);
+		uroce_store_be16(frame + UROCE_ETH_BYTES, tci);
+		end += UROCE_VLAN_BYTES;
+	}
+	uroce_store_be16(end - 2, type);
+	return end;
 }
 
 /* The one's complement sum of n bytes, a last odd one filled up; not yet folded nor inverted. */

@@ -145,11 +145,12 @@ static void mask_bth(uint8_t *out, const uint8_t *ours, enum masked more)
 static uint32_t mask(const struct uroce_exchange_frame *recorded, const struct uroce_sent *ours,
 	enum masked more, uint8_t *out)
 {
-	uint32_t udp = UROCE_ETH_BYTES + uroce_frame_ip_bytes(recorded->data);
+	uint32_t eth_bytes = uroce_frame_eth_bytes(recorded->data);
+	uint32_t udp = eth_bytes + uroce_frame_ip_bytes(recorded->data);
 	uint32_t bytes = uroce_frame_end(recorded->data);
 
 	memcpy(out, recorded->data, bytes);
-	mask_ip(out + UROCE_ETH_BYTES, ours->data + UROCE_ETH_BYTES);
+	mask_ip(out + eth_bytes, ours->data + eth_bytes);
 	memcpy(out + udp, ours->data + udp, 2);
 	mask_bth(out + udp + UROCE_UDP_BYTES, uroce_frame_bth(ours->data), more);
 	uroce_frame_seal(out);
@@ -167,6 +168,7 @@ static bool are_alike(const struct uroce_exchange_frame *recorded, const struct 
 {
 	return recorded->bytes <= FRAME_MAX && !uroce_frame_has_options(recorded->data) &&
 		uroce_frame_is_ipv6(recorded->data) == uroce_frame_is_ipv6(ours->data) &&
+		uroce_frame_eth_bytes(recorded->data) == uroce_frame_eth_bytes(ours->data) &&
 		ours->bytes >= template_bytes(ours->data) + UROCE_ICRC_BYTES &&
 		ours->bytes == uroce_frame_end(recorded->data);
 }

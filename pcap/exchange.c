@@ -47,22 +47,38 @@ static bool is_service(uint8_t service)
 	return service == SERVICE_RC || service == SERVICE_UC || service == SERVICE_UD;
 }
 
+static uint16_t vlan_of(const struct uroce_exchange_frame *f)
+{
+	return uroce_frame_tci(f->data) & UROCE_TCI_VLAN_MASK;
+}
+
 static bool is_between(
 	const struct uroce_exchange_frame *f, struct uroce_gid src, struct uroce_gid dst)
 {
 	return uroce_gid_equal(f->src, src) && uroce_gid_equal(f->dst, dst);
 }
 
+/* The same way, in the same VLAN. */
+static bool goes_with(const struct uroce_exchange_frame *f, const struct uroce_exchange_frame *g)
+{
+	return is_between(f, g->src, g->dst) && vlan_of(f) == vlan_of(g);
+}
+
+static bool answers(const struct uroce_exchange_frame *f, const struct uroce_exchange_frame *g)
+{
+	return is_between(f, g->dst, g->src) && vlan_of(f) == vlan_of(g);
+}
+
 /* ---- reading ---- */
 
-/* The engine takes no VLAN tags, so the EtherType must be where it is without. */
+/* The engine takes one VLAN tag, so the EtherType must be where it is behind that. */
 static bool is_replayable(const uint8_t *data, const struct uroce_text_packet *text)
 {
 	uint16_t type;
 
 	if (!text->has_bth || !is_service(text->opcode >> OP_BITS))
 		return false;
-	type = uroce_load_be16(data + UROCE_ETH_TYPE);
+	type = uroce_load_be16(uroce_frame_ip(data) - 2);
 	return (type == UROCE_ETHERTYPE_IPV4 && strcmp(text->proto, "RoCEv2/IPv4") == 0) ||
 		(type == UROCE_ETHERTYPE_IPV6 && strcmp(text->proto, "RoCEv2/IPv6") == 0);
 }
@@ -142,14 +158,14 @@ static uint32_t round_up_mtu(uint32_t bytes)
 	return mtu;
 }
 
-/* Path MTU between two addresses: what full packets between them carry. */
-static uint32_t find_mtu(const struct uroce_exchanges *all, struct uroce_gid a, struct uroce_gid b)
+/* Path MTU between the ends of a packet: what full packets between them carry. */
+static uint32_t find_mtu(const struct uroce_exchanges *all, const struct uroce_exchange_frame *one)
 {
 	uint32_t most = 0;
 
 	for (uint32_t i = 0; i < all->num_frames; i++) {
 		const struct uroce_exchange_frame *f = &all->frames[i];
-		bool between = is_between(f, a, b) || is_between(f, b, a);
+		bool between = goes_with(f, one) || answers(f, one);
 		uint8_t op = f->op;
 		bool full = f->service == SERVICE_UD || op == 0x00 || op == 0x01 || op == 0x06 ||
 			op == 0x07 || op == 0x0d || op == 0x0e;
@@ -173,11 +189,12 @@ static uint32_t peek_requester(const struct uroce_exchanges *all, uint32_t index
 	for (uint32_t i = index + 1; i < all->num_frames; i++) {
 		const struct uroce_exchange_frame *g = &all->frames[i];
 
-		if (!g->request && is_between(g, f->dst, f->src) &&
+		if (!g->request && answers(g, f) &&
 			((g->text.psn - f->text.psn) & UROCE_PSN_MASK) < PEEK_PSNS)
 			return g->text.dqpn;
-		if (g->request && uroce_gid_equal(g->src, f->src) && g->text.dqpn == f->text.dqpn &&
-			g->text.psn == f->text.psn && g->bytes != f->bytes)
+		if (g->request && uroce_gid_equal(g->src, f->src) && vlan_of(g) == vlan_of(f) &&
+			g->text.dqpn == f->text.dqpn && g->text.psn == f->text.psn &&
+			g->bytes != f->bytes)
 			return 0;
 	}
 	return 0;
@@ -192,8 +209,8 @@ static struct uroce_exchange *find_requests(struct uroce_exchanges *all, uint32_
 	for (uint32_t i = all->num; i-- > 0;) {
 		struct uroce_exchange *e = &all->list[i];
 
-		if (!is_between(f, e->requester, e->responder) ||
-			e->responder_qpn != f->text.dqpn || e->service != f->service)
+		if (!goes_with(f, e->frames[0]) || e->responder_qpn != f->text.dqpn ||
+			e->service != f->service)
 			continue;
 		if (requester_qpn == 0 || e->requester_qpn == 0 ||
 			e->requester_qpn == requester_qpn)
@@ -219,7 +236,7 @@ static struct uroce_exchange *add_exchange(struct uroce_exchanges *all, uint32_t
 		.service = f->service,
 		.psn_first = f->text.psn,
 		.psn_next = f->text.psn,
-		.mtu_bytes = find_mtu(all, f->src, f->dst)};
+		.mtu_bytes = find_mtu(all, f)};
 	return e;
 }
 
@@ -275,7 +292,7 @@ static struct uroce_exchange *find_asked(
 		struct uroce_exchange *e = &all->list[i];
 		uint64_t last = e->frames[e->num_frames - 1]->number;
 
-		if (!is_between(f, e->responder, e->requester) || e->service != SERVICE_RC)
+		if (!answers(f, e->frames[0]) || e->service != SERVICE_RC)
 			continue;
 		if (e->requester_qpn != 0 && e->requester_qpn != f->text.dqpn)
 			continue;
@@ -299,8 +316,7 @@ static void mark_incomplete(struct uroce_exchanges *all)
 		for (uint32_t k = 0; !f->whole && k < all->num; k++) {
 			struct uroce_exchange *e = &all->list[k];
 
-			e->incomplete |= is_between(f, e->requester, e->responder) ||
-				is_between(f, e->responder, e->requester);
+			e->incomplete |= goes_with(f, e->frames[0]) || answers(f, e->frames[0]);
 		}
 	}
 }
@@ -327,6 +343,14 @@ static int pair(struct uroce_exchanges *all)
 }
 
 /* ---- what the wire lost ---- */
+
+uint16_t uroce_exchange_tci(const struct uroce_exchange *e, bool requester)
+{
+	for (uint32_t i = 0; i < e->num_frames; i++)
+		if (e->frames[i]->request == requester)
+			return uroce_frame_tci(e->frames[i]->data);
+	return uroce_frame_tci(e->frames[0]->data);
+}
 
 const struct uroce_exchange_frame *uroce_exchange_find_request(
 	const struct uroce_exchange *e, uint32_t from, uint32_t psn)

@@ -69,6 +69,9 @@ int uroce_exchanges_init(
 	struct uroce_exchanges *out, const char *path, char *err, size_t err_bytes);
 void uroce_exchanges_fini(struct uroce_exchanges *exchanges);
 
+/* The VLAN tag of one side's frames; of the other's, if it sent none. 0: they have none. */
+uint16_t uroce_exchange_tci(const struct uroce_exchange *e, bool requester);
+
 /* The next frame of the same exchange at or after `from` that asks for this PSN; NULL if none. */
 const struct uroce_exchange_frame *uroce_exchange_find_request(
 	const struct uroce_exchange *e, uint32_t from, uint32_t psn);

@@ -263,8 +263,8 @@ static bool lies_there(const struct replay *r, const struct uroce_world *world,
 	if (f->text.payload_bytes > 0 && (!at || memcmp(at, payload, f->text.payload_bytes) != 0))
 		return false;
 	return f->service != SERVICE_UD ||
-		memcmp(r->buffer + UROCE_GRH_BYTES - ip_bytes, f->data + UROCE_ETH_BYTES,
-			ip_bytes) == 0;
+		memcmp(r->buffer + UROCE_GRH_BYTES - ip_bytes, uroce_frame_ip(f->data), ip_bytes) ==
+		0;
 }
 
 /* Gives one packet, and looks at what became of it. */
@@ -321,6 +321,7 @@ static void replay_responder(struct replay *r, int *err)
 		.peer_qpn = e->requester_qpn,
 		.rq_psn = e->psn_first,
 		.sq_psn = 0,
+		.tci = uroce_exchange_tci(e, false),
 		.mtu_bytes = e->mtu_bytes,
 		.min_rnr_timer = recorded_rnr_code(e)};
 	struct uroce_ending ending;
@@ -648,6 +649,7 @@ static void replay_requester(struct replay *r, int *err)
 		.peer_qpn = e->responder_qpn,
 		.rq_psn = 0,
 		.sq_psn = e->psn_first,
+		.tci = uroce_exchange_tci(e, true),
 		.mtu_bytes = e->mtu_bytes,
 		.timeout = infer_timeout(e),
 		.retry_cnt = infer_retries(e)};

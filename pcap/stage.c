@@ -43,7 +43,8 @@ static void init_core(struct uroce_stage *stage, const struct uroce_stage_conf *
 		.local = {.promiscuous = true,
 			.ignore_ipv4_checksum = true,
 			.num_addrs = uroce_gid_is_multicast(conf->addr) ? 0 : 1,
-			.addrs = {conf->addr}},
+			.addrs = {conf->addr},
+			.vlans = {conf->tci & UROCE_TCI_VLAN_MASK}},
 		.ahs = stage->ahs,
 		.num_ahs = 2,
 		.mtu_bytes = conf->mtu_bytes,
@@ -52,8 +53,12 @@ static void init_core(struct uroce_stage *stage, const struct uroce_stage_conf *
 	uroce_mr_table_init(&stage->mrs, stage->mr_slots, UROCE_STAGE_MRS);
 	uroce_qptable_init(&stage->qptable, stage->qp_slots, QPS_LOG2, 1);
 	uroce_core_init(&stage->core, &core);
-	stage->path = (struct uroce_path){
-		.src = conf->addr, .dst = conf->peer_addr, .ttl = 64, .resolved = true};
+	stage->path = (struct uroce_path){.src = conf->addr,
+		.dst = conf->peer_addr,
+		.tci = conf->tci,
+		.vlan = conf->tci & UROCE_TCI_VLAN_MASK,
+		.ttl = 64,
+		.resolved = true};
 	memcpy(stage->path.smac, conf->mac, 6);
 	memcpy(stage->path.dmac, conf->peer_mac, 6);
 	stage->ahs[UROCE_STAGE_AH] =

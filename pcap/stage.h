@@ -22,6 +22,7 @@ struct uroce_stage_conf {
 	uint32_t qkey;			  /* of a UD queue pair */
 	struct uroce_gid addr, peer_addr; /* addr may be a multicast group that a UD one joins */
 	uint8_t mac[6], peer_mac[6];
+	uint16_t tci; /* VLAN tag of what it sends; the peer's has the same VLAN. 0: none */
 	uint32_t qpn, peer_qpn;
 	uint32_t rq_psn, sq_psn;
 	uint32_t mtu_bytes;

@@ -461,8 +461,18 @@ static void decode_arp(const struct frame *frame, struct uroce_text_packet *out)
 	inet_ntop(AF_INET, p + 24, out->dst, sizeof(out->dst));
 }
 
-/* Steps over Ethernet and VLAN tags; returns the EtherType, 0 where it cannot be seen. */
-static uint16_t decode_ethernet(struct frame *frame)
+static void decode_tag(const uint8_t *p, bool service, struct uroce_text_packet *out)
+{
+	if (out->num_tags == UROCE_TEXT_TAGS_MAX)
+		return;
+	out->tags[out->num_tags].vlan = load16(p) & 0xfff;
+	out->tags[out->num_tags].priority = p[0] >> 5;
+	out->tags[out->num_tags].may_drop = p[0] & 0x10;
+	out->tags[out->num_tags++].service = service;
+}
+
+/* Ethernet and VLAN tags; returns the EtherType behind, 0 where it cannot be seen. */
+static uint16_t decode_ethernet(struct frame *frame, struct uroce_text_packet *out)
 {
 	frame->l3 = 14;
 	while (seen(frame, frame->l3 - 2, 2)) {
@@ -470,6 +480,8 @@ static uint16_t decode_ethernet(struct frame *frame)
 
 		if (type != 0x8100 && type != 0x88a8)
 			return type;
+		if (seen(frame, frame->l3, 2))
+			decode_tag(frame->data + frame->l3, type == 0x88a8, out);
 		frame->l3 += 4;
 	}
 	return 0;
@@ -487,7 +499,7 @@ void uroce_text_decode(
 	memset(out, 0, sizeof(*out));
 	out->proto = "other";
 	out->icrc = UROCE_TEXT_ICRC_UNKNOWN;
-	switch (decode_ethernet(&frame)) {
+	switch (decode_ethernet(&frame, out)) {
 	case 0x0800:
 		decode_ipv4(&frame, out);
 		break;

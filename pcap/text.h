@@ -24,6 +24,8 @@
 /* Enough for every line and every JSON object that these functions write. */
 #define UROCE_TEXT_LINE_BYTES 512
 #define UROCE_TEXT_JSON_BYTES 1536
+/* VLAN tags that are shown; more are stepped over. */
+#define UROCE_TEXT_TAGS_MAX 2
 
 enum uroce_text_icrc {
 	UROCE_TEXT_ICRC_UNKNOWN, /* cannot be judged: cut by the snap length, a fragment, not RoCE
@@ -51,6 +53,14 @@ struct uroce_text_packet {
 	bool is_roce; /* proto is one of the first three */
 	char src[48]; /* IP addresses (RoCEv1: GIDs) as text; "" where there are none */
 	char dst[48];
+	/* VLAN tags, the outer one first; service: a provider's (802.1ad). */
+	uint8_t num_tags;
+	struct {
+		uint16_t vlan;
+		uint8_t priority;
+		bool may_drop;
+		bool service;
+	} tags[UROCE_TEXT_TAGS_MAX];
 	bool has_udp; /* RoCEv2 only, as is the port */
 	uint16_t udp_sport;
 
@@ -142,8 +152,7 @@ struct uroce_text_packet {
 
 /*
  * Decodes the frame of captured bytes at data (which may be NULL where captured is 0); wire is its
- * length on the wire, without FCS. Never fails: whatever it is, *out says so. VLAN tags are
- * stepped over.
+ * length on the wire, without FCS. Never fails: whatever it is, *out says so.
  */
 void uroce_text_decode(
 	const uint8_t *data, uint32_t captured, uint32_t wire, struct uroce_text_packet *out);
@@ -164,6 +173,7 @@ const char *uroce_text_drop_reason(const struct uroce_text_packet *packet);
  *   RC_ACKNOWLEDGE qp 0x000011 psn 100 ACK credits none msn 1 icrc ok
  *   RC_ACKNOWLEDGE qp 0x000011 psn 103 NAK psn-sequence-error msn 1 icrc ok
  *   RC_ACKNOWLEDGE qp 0x000011 psn 100 RNR NAK 0.64 ms msn 0 icrc ok
+ *   RC_SEND_ONLY qp 0x000011 psn 100 ack len 64 vlan 100 pcp 3 icrc ok
  * Left out is what is usual: P_Key 0xffff, TVer 0, no pad, flags that are not set; MigReq is never
  * shown. Addresses are not part of the line. Returns the bytes that the whole line needs without
  * its final zero, as snprintf does; buf always ends in a zero byte if size is not 0.
@@ -177,9 +187,9 @@ int uroce_text_line_relative(
 /*
  * The packet as one JSON object on one line, without a newline: frame, time_ns, proto, src, dst,
  * udp_sport, opcode (the name), dqpn, psn, BTH flags, one object per extension header
- * that is present, payload_bytes, icrc and drop. Keys that do not apply are null from frame to
- * drop, extension headers are left out. drop is a reason (a plain word without quotes or
- * backslashes) or NULL. Returns as uroce_text_line() does.
+ * that is present, vlan_tags if there are any, payload_bytes, icrc and drop. Keys that do not apply
+ * are null from frame to drop, extension headers and tags are left out. drop is a reason (a plain
+ * word without quotes or backslashes) or NULL. Returns as uroce_text_line() does.
  */
 int uroce_text_json(const struct uroce_text_packet *packet, uint64_t frame, uint64_t time_ns,
 	const char *drop, char *buf, size_t size);

@@ -82,6 +82,17 @@ static void line_headers(struct output *out, const struct uroce_text_packet *pac
 		add(out, " inv_rkey 0x%08x", packet->ieth);
 }
 
+static void line_tags(struct output *out, const struct uroce_text_packet *packet)
+{
+	for (int i = 0; i < packet->num_tags; i++) {
+		add(out, " %svlan %u", packet->tags[i].service ? "s" : "", packet->tags[i].vlan);
+		if (packet->tags[i].priority)
+			add(out, " pcp %u", packet->tags[i].priority);
+		if (packet->tags[i].may_drop)
+			add(out, " dei");
+	}
+}
+
 static int line(
 	const struct uroce_text_packet *packet, const uint32_t *psn_base, char *buf, size_t size)
 {
@@ -101,6 +112,7 @@ static int line(
 	}
 	if (packet->has_payload)
 		add(&out, " len %u", packet->payload_bytes);
+	line_tags(&out, packet);
 	if (packet->is_roce)
 		add(&out, " icrc %s", uroce_text_icrc_name(packet->icrc));
 	if (packet->malformed)
@@ -180,6 +192,16 @@ static void json_headers(struct output *out, const struct uroce_text_packet *pac
 		add(out, ",\"ieth\":{\"rkey\":%u}", packet->ieth);
 }
 
+static void json_tags(struct output *out, const struct uroce_text_packet *packet)
+{
+	for (int i = 0; i < packet->num_tags; i++)
+		add(out, "%s{\"vlan\":%u,\"pcp\":%u,\"dei\":%s,\"service\":%s}%s",
+			i == 0 ? ",\"vlan_tags\":[" : ",", packet->tags[i].vlan,
+			packet->tags[i].priority, packet->tags[i].may_drop ? "true" : "false",
+			packet->tags[i].service ? "true" : "false",
+			i == packet->num_tags - 1 ? "]" : "");
+}
+
 int uroce_text_json(const struct uroce_text_packet *packet, uint64_t frame, uint64_t time_ns,
 	const char *drop, char *buf, size_t size)
 {
@@ -204,6 +226,7 @@ int uroce_text_json(const struct uroce_text_packet *packet, uint64_t frame, uint
 	json_flag(&out, "fecn", bth, packet->fecn);
 	json_flag(&out, "becn", bth, packet->becn);
 	json_headers(&out, packet);
+	json_tags(&out, packet);
 	json_number(&out, "payload_bytes", packet->has_payload, packet->payload_bytes);
 	json_text(&out, "icrc", packet->is_roce ? uroce_text_icrc_name(packet->icrc) : NULL);
 	json_text(&out, "drop", drop);

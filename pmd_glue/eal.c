@@ -21,6 +21,8 @@
 
 #include "log.h"
 
+/* lib.uroce: the first part is for each library to define. */
+#define RTE_LOG_DEFAULT_LOGTYPE lib
 RTE_LOG_REGISTER_SUFFIX(uroce_log_type, uroce, NOTICE);
 
 enum {
@@ -97,4 +99,9 @@ bool uroce_glue_eal_is_ready(void)
 {
 	/* EAL counts its cores while it starts, and has none before. */
 	return rte_lcore_count() > 0;
+}
+
+bool uroce_glue_eal_is_secondary(void)
+{
+	return rte_eal_process_type() == RTE_PROC_SECONDARY;
 }

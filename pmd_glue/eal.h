@@ -17,4 +17,7 @@ int uroce_glue_eal_init(unsigned int num_ports);
 /* Whether EAL is initialised, by whomever. */
 bool uroce_glue_eal_is_ready(void);
 
+/* Whether this is a secondary process, which has ports and memory of another. */
+bool uroce_glue_eal_is_secondary(void);
+
 #endif

@@ -19,7 +19,7 @@ enum {
 	TTL = 64,
 };
 
-/* What of a frame is the datagram; the rest is Ethernet's. */
+/* What of a frame's body is the datagram; the rest is Ethernet's. */
 struct datagram {
 	uint32_t ip_bytes;
 	uint32_t bytes; /* from the IP header on */
@@ -27,14 +27,13 @@ struct datagram {
 };
 
 /* Reads as much as is needed to say whether it is ICMP, whole, and its length. */
-static bool read_ip(const uint8_t *frame, uint32_t bytes, struct datagram *d)
+static bool read_ip(const struct uroce_neigh_frame *frame, struct datagram *d)
 {
-	const uint8_t *ip = frame + UROCE_ETH_BYTES;
-	uint32_t room = bytes - UROCE_ETH_BYTES;
+	const uint8_t *ip = frame->body;
+	uint32_t room = frame->body_bytes;
 
-	*d = (struct datagram){
-		.v6 = uroce_load_be16(frame + UROCE_ETH_TYPE) == UROCE_ETHERTYPE_IPV6};
-	if (!d->v6 && uroce_load_be16(frame + UROCE_ETH_TYPE) != UROCE_ETHERTYPE_IPV4)
+	*d = (struct datagram){.v6 = frame->type == UROCE_ETHERTYPE_IPV6};
+	if (!d->v6 && frame->type != UROCE_ETHERTYPE_IPV4)
 		return false;
 	d->ip_bytes = d->v6 ? UROCE_IPV6_BYTES : UROCE_IPV4_BYTES;
 	if (room < d->ip_bytes + ICMP_BYTES)
@@ -64,22 +63,36 @@ static uint16_t sum_of(const uint8_t *ip, const struct datagram *d)
 		     : uroce_ip_fold(uroce_ip_sum(ip + d->ip_bytes, bytes, 0));
 }
 
-static bool is_to_us(struct uroce_neigh *neigh, const uint8_t *frame)
+/* The address of ours that it is sent to, NULL: it is another's. */
+static const struct uroce_neigh_own *find_addressee(
+	struct uroce_neigh *neigh, const struct uroce_neigh_frame *frame, const struct datagram *d)
 {
-	return memcmp(frame + UROCE_ETH_DMAC, neigh->mac, sizeof(neigh->mac)) == 0 &&
-		uroce_neigh_find_own(neigh, uroce_frame_dst(frame));
+	struct uroce_hop dst = {.vlan = frame->vlan};
+
+	if (memcmp(frame->eth + UROCE_ETH_DMAC, neigh->mac, sizeof(neigh->mac)) != 0)
+		return NULL;
+	dst.addr = d->v6 ? uroce_gid_load(frame->body + UROCE_IPV6_DST)
+			 : uroce_gid_of_ipv4(uroce_load_be32(frame->body + UROCE_IPV4_DST));
+	return uroce_neigh_find_own(neigh, dst);
 }
 
-static void answer(const uint8_t *frame, const struct datagram *d, uint8_t *out)
+/* Into the slot, if it fits. */
+static void answer(const struct uroce_neigh_frame *frame, const struct datagram *d,
+	const struct uroce_neigh_own *own, struct uroce_slot *slot)
 {
-	const uint8_t *in_ip = frame + UROCE_ETH_BYTES;
-	uint8_t *ip = out + UROCE_ETH_BYTES, *icmp = ip + d->ip_bytes;
+	const uint8_t *in_ip = frame->body;
 	uint32_t src = d->v6 ? UROCE_IPV6_SRC : UROCE_IPV4_SRC;
 	uint32_t addr = d->v6 ? UROCE_GID_BYTES : 4;
+	uint32_t eth_bytes = UROCE_ETH_BYTES + (own->tci ? (uint32_t)UROCE_VLAN_BYTES : 0);
+	uint8_t *ip, *icmp;
 
-	memcpy(out, frame, UROCE_ETH_BYTES + d->bytes);
-	memcpy(out + UROCE_ETH_DMAC, frame + UROCE_ETH_SMAC, 6);
-	memcpy(out + UROCE_ETH_SMAC, frame + UROCE_ETH_DMAC, 6);
+	if (eth_bytes + d->bytes > slot->capacity_bytes)
+		return;
+	ip = uroce_eth_put(slot->data, frame->eth + UROCE_ETH_SMAC, frame->eth + UROCE_ETH_DMAC,
+		own->tci, frame->type);
+	icmp = ip + d->ip_bytes;
+	slot->bytes = eth_bytes + d->bytes;
+	memcpy(ip, in_ip, d->bytes);
 	memcpy(ip + src, in_ip + src + addr, addr);
 	memcpy(ip + src + addr, in_ip + src, addr);
 	icmp[TYPE] = d->v6 ? REPLY_6 : REPLY;
@@ -96,21 +109,20 @@ static void answer(const uint8_t *frame, const struct datagram *d, uint8_t *out)
 }
 
 bool uroce_echo_rx(
-	struct uroce_neigh *neigh, const uint8_t *frame, uint32_t bytes, struct uroce_slot *slot)
+	struct uroce_neigh *neigh, const struct uroce_neigh_frame *frame, struct uroce_slot *slot)
 {
+	const struct uroce_neigh_own *own;
 	struct datagram d;
 	const uint8_t *icmp;
 
-	if (!read_ip(frame, bytes, &d) || !is_to_us(neigh, frame))
+	if (!read_ip(frame, &d))
 		return false;
-	icmp = frame + UROCE_ETH_BYTES + d.ip_bytes;
-	if (icmp[TYPE] != (d.v6 ? REQUEST_6 : REQUEST) || icmp[CODE] != 0)
+	own = find_addressee(neigh, frame, &d);
+	icmp = frame->body + d.ip_bytes;
+	if (!own || icmp[TYPE] != (d.v6 ? REQUEST_6 : REQUEST) || icmp[CODE] != 0)
 		return false;
 	slot->bytes = 0;
-	if (sum_of(frame + UROCE_ETH_BYTES, &d) != 0xffff ||
-		UROCE_ETH_BYTES + d.bytes > slot->capacity_bytes)
-		return true;
-	answer(frame, &d, slot->data);
-	slot->bytes = UROCE_ETH_BYTES + d.bytes;
+	if (sum_of(frame->body, &d) == 0xffff)
+		answer(frame, &d, own, slot);
 	return true;
 }

@@ -9,6 +9,15 @@
 
 #include "core.h"
 
+/* What the port has taken off the frame: one VLAN tag or two. */
+static inline void uroce_mbuf_view_tags(const struct rte_mbuf *mbuf, struct uroce_pkt *pkt)
+{
+	pkt->tci = mbuf->vlan_tci;
+	pkt->flags |= UROCE_PKT_TAG_STRIPPED;
+	if (mbuf->ol_flags & RTE_MBUF_F_RX_QINQ_STRIPPED)
+		pkt->flags |= UROCE_PKT_TAGS_STRIPPED;
+}
+
 /* A view of a received frame in one segment; flags: what else is known of it. */
 static inline void uroce_mbuf_view(
 	const struct rte_mbuf *mbuf, uint16_t flags, struct uroce_pkt *pkt)
@@ -18,6 +27,8 @@ static inline void uroce_mbuf_view(
 	pkt->flags = flags;
 	if ((mbuf->ol_flags & RTE_MBUF_F_RX_IP_CKSUM_MASK) == RTE_MBUF_F_RX_IP_CKSUM_GOOD)
 		pkt->flags |= UROCE_PKT_IPV4_CHECKSUM_OK;
+	if (mbuf->ol_flags & (RTE_MBUF_F_RX_VLAN_STRIPPED | RTE_MBUF_F_RX_QINQ_STRIPPED))
+		uroce_mbuf_view_tags(mbuf, pkt);
 }
 
 /*
@@ -37,6 +48,7 @@ static inline struct rte_mbuf *uroce_mbuf_linear_copy(
 		return NULL;
 	}
 	copy->ol_flags = mbuf->ol_flags;
+	copy->vlan_tci = mbuf->vlan_tci;
 	for (const struct rte_mbuf *seg = mbuf; seg; seg = seg->next) {
 		to = (uint8_t *)rte_pktmbuf_append(copy, rte_pktmbuf_data_len(seg));
 		memcpy(to, rte_pktmbuf_mtod(seg, const uint8_t *), rte_pktmbuf_data_len(seg));

@@ -40,6 +40,7 @@ static struct uroce_gid solicited_node(struct uroce_gid addr)
 
 /* A message with room for one option; mac: of who shall get it, NULL: by dst's group. */
 struct message {
+	const struct uroce_neigh_own *own; /* whose VLAN it goes by */
 	uint8_t type;
 	uint8_t option; /* 0: none */
 	uint32_t flags;
@@ -49,16 +50,14 @@ struct message {
 
 static uint32_t build(const struct uroce_neigh *neigh, const struct message *m, uint8_t *out)
 {
-	uint8_t *ip = out + UROCE_ETH_BYTES, *icmp = ip + UROCE_IPV6_BYTES;
 	uint32_t bytes = OPTIONS + (m->option ? (uint32_t)OPTION_BYTES : 0);
+	uint8_t group[6], *ip, *icmp;
 
-	memset(out, 0, UROCE_ETH_BYTES + UROCE_IPV6_BYTES + bytes);
-	if (m->mac)
-		memcpy(out + UROCE_ETH_DMAC, m->mac, 6);
-	else
-		uroce_gid_multicast_mac(m->dst, out + UROCE_ETH_DMAC);
-	memcpy(out + UROCE_ETH_SMAC, neigh->mac, 6);
-	uroce_store_be16(out + UROCE_ETH_TYPE, UROCE_ETHERTYPE_IPV6);
+	memset(out, 0, UROCE_NEIGH_FRAME_BYTES);
+	uroce_gid_multicast_mac(m->dst, group);
+	ip = uroce_eth_put(
+		out, m->mac ? m->mac : group, neigh->mac, m->own->tci, UROCE_ETHERTYPE_IPV6);
+	icmp = ip + UROCE_IPV6_BYTES;
 	ip[UROCE_IPV6_VERSION] = 0x60;
 	uroce_store_be16(ip + UROCE_IPV6_PAYLOAD_LEN, (uint16_t)bytes);
 	ip[UROCE_IPV6_NEXT_HEADER] = UROCE_IP_PROTOCOL_ICMPV6;
@@ -74,16 +73,16 @@ static uint32_t build(const struct uroce_neigh *neigh, const struct message *m, 
 		memcpy(icmp + OPTIONS + 2, neigh->mac, 6);
 	}
 	uroce_store_be16(icmp + CHECKSUM, (uint16_t)~uroce_icmpv6_sum(ip, bytes));
-	return UROCE_ETH_BYTES + UROCE_IPV6_BYTES + bytes;
+	return (uint32_t)(icmp - out) + bytes;
 }
 
-uint32_t uroce_nd_ask(const struct uroce_neigh *neigh, struct uroce_gid addr,
-	const struct uroce_gid *src, const uint8_t *mac, uint8_t *out)
+uint32_t uroce_nd_ask(const struct uroce_neigh *neigh, const struct uroce_neigh_own *own,
+	struct uroce_gid addr, const uint8_t *mac, uint8_t *out)
 {
-	/* Who asks for nobody probes, and has no MAC to tell. */
-	const struct message m = {.type = SOLICITATION,
-		.option = src ? SOURCE_MAC : 0,
-		.src = src ? *src : nobody,
+	const struct message m = {.own = own,
+		.type = SOLICITATION,
+		.option = SOURCE_MAC,
+		.src = own->addr,
 		.dst = mac ? addr : solicited_node(addr),
 		.target = addr,
 		.mac = mac};
@@ -91,14 +90,35 @@ uint32_t uroce_nd_ask(const struct uroce_neigh *neigh, struct uroce_gid addr,
 	return build(neigh, &m, out);
 }
 
-uint32_t uroce_nd_announce(const struct uroce_neigh *neigh, struct uroce_gid addr, uint8_t *out)
+uint32_t uroce_nd_probe(
+	const struct uroce_neigh *neigh, const struct uroce_neigh_own *own, uint8_t *out)
 {
-	const struct message m = {.type = ADVERTISEMENT,
+	/* From nobody yet, who has no MAC to tell. */
+	const struct message m = {.own = own,
+		.type = SOLICITATION,
+		.src = nobody,
+		.dst = solicited_node(own->addr),
+		.target = own->addr};
+
+	return build(neigh, &m, out);
+}
+
+/* Says to all nodes that the address is ours. */
+static struct message announcement(const struct uroce_neigh_own *own)
+{
+	return (struct message){.own = own,
+		.type = ADVERTISEMENT,
 		.option = TARGET_MAC,
 		.flags = OVERRIDE,
-		.src = addr,
+		.src = own->addr,
 		.dst = all_nodes,
-		.target = addr};
+		.target = own->addr};
+}
+
+uint32_t uroce_nd_announce(
+	const struct uroce_neigh *neigh, const struct uroce_neigh_own *own, uint8_t *out)
+{
+	const struct message m = announcement(own);
 
 	return build(neigh, &m, out);
 }
@@ -120,7 +140,7 @@ static const uint8_t *find_mac(const uint8_t *icmp, uint32_t bytes, uint8_t type
 
 /* What a sound message says. */
 struct heard {
-	struct uroce_gid src, target;
+	struct uroce_hop src, target;
 	const uint8_t *from; /* the MAC of its frame */
 	const uint8_t *mac;  /* that it tells; NULL: none */
 };
@@ -130,24 +150,20 @@ static uint32_t take_question(
 	struct uroce_neigh *neigh, uint64_t now_ns, const struct heard *h, uint8_t *out)
 {
 	struct uroce_neigh_own *own = uroce_neigh_find_own(neigh, h->target);
-	bool probe = uroce_gid_is_unspecified(h->src);
-	struct message m = {.type = ADVERTISEMENT,
-		.option = TARGET_MAC,
-		.flags = OVERRIDE,
-		.src = h->target,
-		.dst = all_nodes,
-		.target = h->target};
+	bool probe = uroce_gid_is_unspecified(h->src.addr);
+	struct message m;
 
 	if (!probe && h->mac && !uroce_neigh_find_own(neigh, h->src))
 		uroce_neigh_hear(neigh, now_ns, h->src, h->mac);
 	/* Who tells no MAC cannot be answered alone. */
 	if (!own || (!probe && !h->mac))
 		return 0;
-	if (probe)
+	m = announcement(own);
+	if (probe) {
 		uroce_neigh_rival(neigh, now_ns, own, h->from);
-	if (!probe) {
+	} else {
 		m.flags |= SOLICITED;
-		m.dst = h->src;
+		m.dst = h->src.addr;
 		m.mac = h->mac;
 	}
 	neigh->counters.answered++;
@@ -165,53 +181,52 @@ static uint32_t take_answer(
 	if (!own)
 		uroce_neigh_hear(neigh, now_ns, h->target, h->mac);
 	else if (uroce_neigh_rival(neigh, now_ns, own, h->mac))
-		return uroce_nd_announce(neigh, h->target, out);
+		return uroce_nd_announce(neigh, own, out);
 	return 0;
 }
 
-bool uroce_nd_is(const uint8_t *frame, uint32_t bytes)
+bool uroce_nd_is(const struct uroce_neigh_frame *frame)
 {
-	const uint8_t *ip = frame + UROCE_ETH_BYTES, *icmp = ip + UROCE_IPV6_BYTES;
+	const uint8_t *ip = frame->body, *icmp = ip + UROCE_IPV6_BYTES;
 
-	return bytes >= UROCE_ETH_BYTES + UROCE_IPV6_BYTES + 1 &&
+	return frame->type == UROCE_ETHERTYPE_IPV6 && frame->body_bytes >= UROCE_IPV6_BYTES + 1 &&
 		ip[UROCE_IPV6_VERSION] >> 4 == 6 &&
 		ip[UROCE_IPV6_NEXT_HEADER] == UROCE_IP_PROTOCOL_ICMPV6 &&
 		(icmp[TYPE] == SOLICITATION || icmp[TYPE] == ADVERTISEMENT);
 }
 
 /* False: it is not as RFC 4861 wants it. */
-static bool read_message(const uint8_t *frame, uint32_t bytes, struct heard *h)
+static bool read_message(const struct uroce_neigh_frame *frame, struct heard *h)
 {
-	const uint8_t *ip = frame + UROCE_ETH_BYTES, *icmp = ip + UROCE_IPV6_BYTES;
+	const uint8_t *ip = frame->body, *icmp = ip + UROCE_IPV6_BYTES;
 	uint32_t length = uroce_load_be16(ip + UROCE_IPV6_PAYLOAD_LEN);
 	bool sound;
 
-	if (length < OPTIONS || length % 8 != 0 ||
-		length > bytes - UROCE_ETH_BYTES - UROCE_IPV6_BYTES ||
+	if (length < OPTIONS || length % 8 != 0 || length > frame->body_bytes - UROCE_IPV6_BYTES ||
 		ip[UROCE_IPV6_HOP_LIMIT] != HOP_LIMIT || icmp[CODE] != 0 ||
 		uroce_icmpv6_sum(ip, length) != 0xffff)
 		return false;
-	h->from = frame + UROCE_ETH_SMAC;
-	h->src = uroce_gid_load(ip + UROCE_IPV6_SRC);
-	h->target = uroce_gid_load(icmp + TARGET);
+	h->from = frame->eth + UROCE_ETH_SMAC;
+	h->src = (struct uroce_hop){uroce_gid_load(ip + UROCE_IPV6_SRC), frame->vlan};
+	h->target = (struct uroce_hop){uroce_gid_load(icmp + TARGET), frame->vlan};
 	h->mac = find_mac(
 		icmp, length, icmp[TYPE] == SOLICITATION ? SOURCE_MAC : TARGET_MAC, &sound);
-	return sound && !uroce_gid_is_multicast(h->target);
+	return sound && !uroce_gid_is_multicast(h->target.addr);
 }
 
-uint32_t uroce_nd_rx(struct uroce_neigh *neigh, uint64_t now_ns, const uint8_t *frame,
-	uint32_t bytes, uint8_t *out)
+uint32_t uroce_nd_rx(struct uroce_neigh *neigh, uint64_t now_ns,
+	const struct uroce_neigh_frame *frame, uint8_t *out)
 {
 	struct heard h;
 
-	if (!read_message(frame, bytes, &h)) {
+	if (!read_message(frame, &h)) {
 		neigh->counters.malformed++;
 		return 0;
 	}
 	/* Our own, come back. */
 	if (memcmp(h.from, neigh->mac, sizeof(neigh->mac)) == 0)
 		return 0;
-	if (frame[UROCE_ETH_BYTES + UROCE_IPV6_BYTES + TYPE] == SOLICITATION)
+	if (frame->body[UROCE_IPV6_BYTES + TYPE] == SOLICITATION)
 		return take_question(neigh, now_ns, &h, out);
 	return take_answer(neigh, now_ns, &h, out);
 }

@@ -32,19 +32,21 @@ enum {
 
 static const uint64_t never_ns = UINT64_MAX;
 
-void uroce_neigh_init(struct uroce_neigh *neigh, const struct uroce_gid *addrs, uint32_t num)
+void uroce_neigh_init(struct uroce_neigh *neigh)
 {
 	memset(neigh, 0, sizeof(*neigh));
 	pthread_mutex_init(&neigh->lock, NULL);
-	for (uint32_t i = 0; i < num; i++)
-		neigh->own[i].addr = addrs[i];
-	neigh->num_own = num;
 	neigh->echo_tokens = ECHOES_PER_S;
 }
 
 void uroce_neigh_start(struct uroce_neigh *neigh, const uint8_t mac[6])
 {
 	memcpy(neigh->mac, mac, sizeof(neigh->mac));
+}
+
+void uroce_neigh_add_own(struct uroce_neigh *neigh, struct uroce_gid addr, uint16_t tci)
+{
+	neigh->own[neigh->num_own++] = (struct uroce_neigh_own){.addr = addr, .tci = tci};
 }
 
 void uroce_neigh_fini(struct uroce_neigh *neigh)
@@ -54,10 +56,11 @@ void uroce_neigh_fini(struct uroce_neigh *neigh)
 
 /* ---- entries ---- */
 
-static struct uroce_neigh_entry *find(struct uroce_neigh *neigh, struct uroce_gid addr)
+static struct uroce_neigh_entry *find(struct uroce_neigh *neigh, struct uroce_hop hop)
 {
 	for (uint32_t i = 0; i < neigh->num; i++)
-		if (uroce_gid_equal(neigh->entries[i].addr, addr))
+		if (uroce_gid_equal(neigh->entries[i].hop.addr, hop.addr) &&
+			neigh->entries[i].hop.vlan == hop.vlan)
 			return &neigh->entries[i];
 	return NULL;
 }
@@ -86,24 +89,26 @@ static struct uroce_neigh_entry *make_room(struct uroce_neigh *neigh)
 	return oldest;
 }
 
-static struct uroce_neigh_entry *find_or_add(struct uroce_neigh *neigh, struct uroce_gid addr)
+static struct uroce_neigh_entry *find_or_add(struct uroce_neigh *neigh, struct uroce_hop hop)
 {
-	struct uroce_neigh_entry *e = find(neigh, addr);
+	struct uroce_neigh_entry *e = find(neigh, hop);
 
 	if (e)
 		return e;
 	e = make_room(neigh);
 	if (e)
-		*e = (struct uroce_neigh_entry){.addr = addr};
+		*e = (struct uroce_neigh_entry){.hop = hop};
 	return e;
 }
 
-int uroce_neigh_hold(struct uroce_neigh *neigh, struct uroce_gid addr)
+int uroce_neigh_hold(struct uroce_neigh *neigh, struct uroce_hop hop, struct uroce_gid from)
 {
 	struct uroce_neigh_entry *e;
 
 	pthread_mutex_lock(&neigh->lock);
-	e = find_or_add(neigh, addr);
+	e = find_or_add(neigh, hop);
+	if (e && e->users == 0)
+		e->from = from;
 	if (e && e->users++ == 0 && e->state == UROCE_NEIGH_ASKED) {
 		e->tries = 0;
 		e->due_ns = 0;
@@ -113,12 +118,12 @@ int uroce_neigh_hold(struct uroce_neigh *neigh, struct uroce_gid addr)
 	return e ? 0 : -ENOMEM;
 }
 
-void uroce_neigh_release(struct uroce_neigh *neigh, struct uroce_gid addr, uint64_t now_ns)
+void uroce_neigh_release(struct uroce_neigh *neigh, struct uroce_hop hop, uint64_t now_ns)
 {
 	struct uroce_neigh_entry *e;
 
 	pthread_mutex_lock(&neigh->lock);
-	e = find(neigh, addr);
+	e = find(neigh, hop);
 	if (e && --e->users == 0) {
 		e->used_ns = now_ns;
 		note_due(neigh, now_ns + FORGET_S * SECOND_NS);
@@ -136,12 +141,12 @@ static void set_mac(struct uroce_neigh *neigh, struct uroce_neigh_entry *e, cons
 	atomic_fetch_add(&neigh->version, 1);
 }
 
-int uroce_neigh_set(struct uroce_neigh *neigh, struct uroce_gid addr, const uint8_t mac[6])
+int uroce_neigh_set(struct uroce_neigh *neigh, struct uroce_hop hop, const uint8_t mac[6])
 {
 	struct uroce_neigh_entry *e;
 
 	pthread_mutex_lock(&neigh->lock);
-	e = find_or_add(neigh, addr);
+	e = find_or_add(neigh, hop);
 	if (e) {
 		e->state = UROCE_NEIGH_STATIC;
 		set_mac(neigh, e, mac);
@@ -150,13 +155,13 @@ int uroce_neigh_set(struct uroce_neigh *neigh, struct uroce_gid addr, const uint
 	return e ? 0 : -ENOMEM;
 }
 
-uint32_t uroce_neigh_find(struct uroce_neigh *neigh, struct uroce_gid addr, uint8_t mac[6])
+uint32_t uroce_neigh_find(struct uroce_neigh *neigh, struct uroce_hop hop, uint8_t mac[6])
 {
 	const struct uroce_neigh_entry *e;
 	uint32_t version = 0;
 
 	pthread_mutex_lock(&neigh->lock);
-	e = find(neigh, addr);
+	e = find(neigh, hop);
 	if (e && e->version > 0) {
 		version = e->version;
 		memcpy(mac, e->mac, sizeof(e->mac));
@@ -179,18 +184,18 @@ static bool may_log(struct uroce_neigh *neigh, uint64_t now_ns)
 static void tell_of_change(
 	const struct uroce_neigh_entry *e, const uint8_t mac[6], const char *what)
 {
-	char addr[UROCE_GID_TEXT_BYTES], was[UROCE_MAC_TEXT_BYTES], is[UROCE_MAC_TEXT_BYTES];
+	char addr[UROCE_ADDR_TEXT_BYTES], was[UROCE_MAC_TEXT_BYTES], is[UROCE_MAC_TEXT_BYTES];
 
-	uroce_gid_text(e->addr, addr);
+	uroce_addr_text(e->hop.addr, e->hop.vlan, addr);
 	uroce_mac_text(e->mac, was);
 	uroce_mac_text(mac, is);
 	UROCE_LOG(WARNING, "%s was at %s, and now at %s: %s\n", addr, was, is, what);
 }
 
 void uroce_neigh_hear(
-	struct uroce_neigh *neigh, uint64_t now_ns, struct uroce_gid addr, const uint8_t mac[6])
+	struct uroce_neigh *neigh, uint64_t now_ns, struct uroce_hop hop, const uint8_t mac[6])
 {
-	struct uroce_neigh_entry *e = find(neigh, addr);
+	struct uroce_neigh_entry *e = find(neigh, hop);
 	bool other = e && e->version > 0 && memcmp(e->mac, mac, sizeof(e->mac)) != 0;
 
 	if (!e) {
@@ -216,10 +221,11 @@ void uroce_neigh_hear(
 	note_due(neigh, e->due_ns);
 }
 
-struct uroce_neigh_own *uroce_neigh_find_own(struct uroce_neigh *neigh, struct uroce_gid addr)
+struct uroce_neigh_own *uroce_neigh_find_own(struct uroce_neigh *neigh, struct uroce_hop hop)
 {
 	for (uint32_t i = 0; i < neigh->num_own; i++)
-		if (uroce_gid_equal(neigh->own[i].addr, addr))
+		if (uroce_gid_equal(neigh->own[i].addr, hop.addr) &&
+			(neigh->own[i].tci & UROCE_TCI_VLAN_MASK) == hop.vlan)
 			return &neigh->own[i];
 	return NULL;
 }
@@ -227,11 +233,11 @@ struct uroce_neigh_own *uroce_neigh_find_own(struct uroce_neigh *neigh, struct u
 bool uroce_neigh_rival(struct uroce_neigh *neigh, uint64_t now_ns, struct uroce_neigh_own *own,
 	const uint8_t mac[6])
 {
-	char addr[UROCE_GID_TEXT_BYTES], from[UROCE_MAC_TEXT_BYTES];
+	char addr[UROCE_ADDR_TEXT_BYTES], from[UROCE_MAC_TEXT_BYTES];
 
 	neigh->counters.conflicts++;
 	if (may_log(neigh, now_ns)) {
-		uroce_gid_text(own->addr, addr);
+		uroce_addr_text(own->addr, own->tci & UROCE_TCI_VLAN_MASK, addr);
 		uroce_mac_text(mac, from);
 		UROCE_LOG(ERR, "%s claims our address %s: give one of the two another address\n",
 			from, addr);
@@ -244,44 +250,23 @@ bool uroce_neigh_rival(struct uroce_neigh *neigh, uint64_t now_ns, struct uroce_
 
 /* ---- asking ---- */
 
-static bool is_link_local(struct uroce_gid addr)
-{
-	return addr.high >> 54 == 0xfe80 >> 6;
-}
-
-/* An own address of the same IP version, and if there is one of the same scope, to ask from. */
-static const struct uroce_gid *source_for(const struct uroce_neigh *neigh, struct uroce_gid addr)
-{
-	const struct uroce_gid *any = NULL;
-
-	for (uint32_t i = 0; i < neigh->num_own; i++) {
-		const struct uroce_gid *own = &neigh->own[i].addr;
-
-		if (uroce_gid_is_ipv4(*own) != uroce_gid_is_ipv4(addr))
-			continue;
-		if (is_link_local(*own) == is_link_local(addr))
-			return own;
-		any = own;
-	}
-	return any;
-}
-
 static uint32_t ask(
 	struct uroce_neigh *neigh, struct uroce_neigh_entry *e, uint64_t now_ns, uint8_t *out)
 {
-	const struct uroce_gid *src = source_for(neigh, e->addr);
+	const struct uroce_neigh_own *own =
+		uroce_neigh_find_own(neigh, (struct uroce_hop){e->from, e->hop.vlan});
 	bool alone = e->state == UROCE_NEIGH_DOUBTED && e->tries < TRIES;
 
 	if (++e->tries < TRIES)
 		e->due_ns = now_ns + SECOND_NS;
 	else
 		e->due_ns = now_ns + PATIENT_S * SECOND_NS;
-	if (!src)
+	if (!own)
 		return 0;
 	neigh->counters.asked++;
-	if (!uroce_gid_is_ipv4(e->addr))
-		return uroce_nd_ask(neigh, e->addr, src, alone ? e->mac : NULL, out);
-	return uroce_arp_ask(neigh, uroce_gid_ipv4(e->addr), src, alone ? e->mac : NULL, out);
+	if (!uroce_gid_is_ipv4(e->hop.addr))
+		return uroce_nd_ask(neigh, own, e->hop.addr, alone ? e->mac : NULL, out);
+	return uroce_arp_ask(neigh, own, e->hop.addr, alone ? e->mac : NULL, out);
 }
 
 /* Whether an entry that is due is forgotten; else what it sends, if anything. */
@@ -310,10 +295,8 @@ static uint32_t tell(
 	own->told++;
 	own->due_ns = own->told < PROBES + ANNOUNCEMENTS ? now_ns + SECOND_NS : never_ns;
 	if (!uroce_gid_is_ipv4(own->addr))
-		return probe ? uroce_nd_ask(neigh, own->addr, NULL, NULL, out)
-			     : uroce_nd_announce(neigh, own->addr, out);
-	return probe ? uroce_arp_ask(neigh, uroce_gid_ipv4(own->addr), NULL, NULL, out)
-		     : uroce_arp_announce(neigh, uroce_gid_ipv4(own->addr), out);
+		return probe ? uroce_nd_probe(neigh, own, out) : uroce_nd_announce(neigh, own, out);
+	return probe ? uroce_arp_probe(neigh, own, out) : uroce_arp_announce(neigh, own, out);
 }
 
 static uint32_t next_of_own(struct uroce_neigh *neigh, uint64_t now_ns, uint8_t *out)
@@ -385,15 +368,14 @@ static bool may_echo(struct uroce_neigh *neigh, uint64_t now_ns)
 	return true;
 }
 
-static bool take_ip(struct uroce_neigh *neigh, uint64_t now_ns, const uint8_t *frame,
-	uint32_t bytes, struct uroce_slot *slot)
+static bool take_ip(struct uroce_neigh *neigh, uint64_t now_ns,
+	const struct uroce_neigh_frame *frame, struct uroce_slot *slot)
 {
-	if (uroce_load_be16(frame + UROCE_ETH_TYPE) == UROCE_ETHERTYPE_IPV6 &&
-		uroce_nd_is(frame, bytes)) {
-		slot->bytes = uroce_nd_rx(neigh, now_ns, frame, bytes, slot->data);
+	if (uroce_nd_is(frame)) {
+		slot->bytes = uroce_nd_rx(neigh, now_ns, frame, slot->data);
 		return true;
 	}
-	if (!uroce_echo_rx(neigh, frame, bytes, slot))
+	if (!uroce_echo_rx(neigh, frame, slot))
 		return false;
 	if (!may_echo(neigh, now_ns))
 		slot->bytes = 0;
@@ -401,19 +383,39 @@ static bool take_ip(struct uroce_neigh *neigh, uint64_t now_ns, const uint8_t *f
 	return true;
 }
 
+/* Ethernet and one tag; false: there is not even that. */
+static bool read_ethernet(const uint8_t *frame, uint32_t bytes, struct uroce_neigh_frame *out)
+{
+	uint32_t eth_bytes;
+
+	if (bytes < UROCE_ETH_BYTES)
+		return false;
+	eth_bytes = uroce_frame_eth_bytes(frame);
+	if (bytes < eth_bytes)
+		return false;
+	*out = (struct uroce_neigh_frame){.eth = frame,
+		.body = frame + eth_bytes,
+		.body_bytes = bytes - eth_bytes,
+		.type = uroce_load_be16(frame + eth_bytes - 2)};
+	if (eth_bytes > UROCE_ETH_BYTES)
+		out->vlan = uroce_load_be16(frame + UROCE_ETH_BYTES) & UROCE_TCI_VLAN_MASK;
+	return true;
+}
+
 bool uroce_neigh_rx(struct uroce_neigh *neigh, uint64_t now_ns, const uint8_t *frame,
 	uint32_t bytes, struct uroce_slot *slot)
 {
+	struct uroce_neigh_frame in;
 	bool taken = true;
 
 	slot->bytes = 0;
-	if (bytes < UROCE_ETH_BYTES || slot->capacity_bytes < UROCE_NEIGH_FRAME_BYTES)
+	if (!read_ethernet(frame, bytes, &in) || slot->capacity_bytes < UROCE_NEIGH_FRAME_BYTES)
 		return false;
 	pthread_mutex_lock(&neigh->lock);
-	if (uroce_load_be16(frame + UROCE_ETH_TYPE) == UROCE_ETHERTYPE_ARP)
-		slot->bytes = uroce_arp_rx(neigh, now_ns, frame, bytes, slot->data);
+	if (in.type == UROCE_ETHERTYPE_ARP)
+		slot->bytes = uroce_arp_rx(neigh, now_ns, &in, slot->data);
 	else
-		taken = take_ip(neigh, now_ns, frame, bytes, slot);
+		taken = take_ip(neigh, now_ns, &in, slot);
 	pthread_mutex_unlock(&neigh->lock);
 	return taken;
 }

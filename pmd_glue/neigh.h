@@ -3,10 +3,12 @@
  * Neighbours: who has which MAC address, and who we are to them.
  *
  * One table per device, for all its workers. Bytes and the time go in, bytes come out: the table
- * has no clock and no port. It asks for the MACs that are wanted (ARP, and neighbour discovery of
- * IPv6), answers those who ask for ours, and answers pings. Only what was asked for is learnt, so
- * nobody can fill it; a MAC that is in use is asked for again now and then, and kept while nobody
- * answers, since the connections that use it have timers of their own.
+ * has no clock and no port, and sees frames as they are on the wire, VLAN tags included. Each VLAN
+ * is a link of its own: who is known in one is not known in another. It asks for the MACs that are
+ * wanted (ARP, and neighbour discovery of IPv6), answers those who ask for ours, and answers pings.
+ * Only what was asked for is learnt, so nobody can fill it; a MAC that is in use is asked for again
+ * now and then, and kept while nobody answers, since the connections that use it have timers of
+ * their own.
  */
 #ifndef UROCE_GLUE_NEIGH_H
 #define UROCE_GLUE_NEIGH_H
@@ -33,8 +35,15 @@ enum uroce_neigh_state {
 	UROCE_NEIGH_STATIC   /* the application said so */
 };
 
-struct uroce_neigh_entry {
+/* Somebody on one of the links. */
+struct uroce_hop {
 	struct uroce_gid addr;
+	uint16_t vlan; /* 0: frames have no tag */
+};
+
+struct uroce_neigh_entry {
+	struct uroce_hop hop;
+	struct uroce_gid from; /* the address of ours that asks */
 	uint8_t mac[6];
 	enum uroce_neigh_state state;
 	uint32_t version; /* how many MACs it has had; 0: none */
@@ -47,6 +56,7 @@ struct uroce_neigh_entry {
 /* An address of ours. */
 struct uroce_neigh_own {
 	struct uroce_gid addr;
+	uint16_t tci;	      /* of the VLAN tag of frames from it; 0: they have none */
 	uint32_t told;	      /* probes and announcements sent */
 	uint64_t due_ns;      /* of the next */
 	uint64_t defended_ns; /* when a claim of another was last answered */
@@ -88,25 +98,27 @@ struct uroce_neigh {
 	struct uroce_neigh_counters counters;
 };
 
-/* Nothing is said until uroce_neigh_start has told our MAC. */
-void uroce_neigh_init(struct uroce_neigh *neigh, const struct uroce_gid *addrs, uint32_t num);
-void uroce_neigh_start(struct uroce_neigh *neigh, const uint8_t mac[6]);
+void uroce_neigh_init(struct uroce_neigh *neigh);
 void uroce_neigh_fini(struct uroce_neigh *neigh);
+
+/* Our MAC, and one address after another. Before anybody else uses the table. */
+void uroce_neigh_start(struct uroce_neigh *neigh, const uint8_t mac[6]);
+void uroce_neigh_add_own(struct uroce_neigh *neigh, struct uroce_gid addr, uint16_t tci);
 
 /*
  * For all that follows: any thread.
  *
- * A user of the address: it is asked for until it is known, and then kept up. -ENOMEM: the table
- * is full of addresses in use.
+ * A user of the address: it is asked for until it is known, and then kept up; from which address of
+ * ours, its first user says. -ENOMEM: the table is full of addresses in use.
  */
-int uroce_neigh_hold(struct uroce_neigh *neigh, struct uroce_gid addr);
-void uroce_neigh_release(struct uroce_neigh *neigh, struct uroce_gid addr, uint64_t now_ns);
+int uroce_neigh_hold(struct uroce_neigh *neigh, struct uroce_hop hop, struct uroce_gid from);
+void uroce_neigh_release(struct uroce_neigh *neigh, struct uroce_hop hop, uint64_t now_ns);
 
 /* The application says: this holds until it says otherwise. -ENOMEM as above. */
-int uroce_neigh_set(struct uroce_neigh *neigh, struct uroce_gid addr, const uint8_t mac[6]);
+int uroce_neigh_set(struct uroce_neigh *neigh, struct uroce_hop hop, const uint8_t mac[6]);
 
 /* The MAC of an address, and how many it has had: 0: it is not known, and mac not written. */
-uint32_t uroce_neigh_find(struct uroce_neigh *neigh, struct uroce_gid addr, uint8_t mac[6]);
+uint32_t uroce_neigh_find(struct uroce_neigh *neigh, struct uroce_hop hop, uint8_t mac[6]);
 
 /*
  * A frame that is not RoCE for us. True: it was ARP, neighbour discovery or a ping for an address
@@ -129,34 +141,50 @@ static inline uint16_t uroce_icmpv6_sum(const uint8_t *ip, uint32_t message_byte
 	return uroce_ip_fold(uroce_ip_sum(ip + UROCE_IPV6_BYTES, message_bytes, sum));
 }
 
-/* Under the lock: somebody says that addr has this MAC. */
+/* A frame that came in: Ethernet and its tag, and what is in it. */
+struct uroce_neigh_frame {
+	const uint8_t *eth; /* the two MACs */
+	const uint8_t *body;
+	uint32_t body_bytes;
+	uint16_t type; /* EtherType of the body */
+	uint16_t vlan;
+};
+
+/* Under the lock: somebody says that the address has this MAC. */
 void uroce_neigh_hear(
-	struct uroce_neigh *neigh, uint64_t now_ns, struct uroce_gid addr, const uint8_t mac[6]);
+	struct uroce_neigh *neigh, uint64_t now_ns, struct uroce_hop hop, const uint8_t mac[6]);
 /* Under the lock: another has claimed one of our addresses; true: it shall be told off. */
 bool uroce_neigh_rival(struct uroce_neigh *neigh, uint64_t now_ns, struct uroce_neigh_own *own,
 	const uint8_t mac[6]);
-struct uroce_neigh_own *uroce_neigh_find_own(struct uroce_neigh *neigh, struct uroce_gid addr);
+struct uroce_neigh_own *uroce_neigh_find_own(struct uroce_neigh *neigh, struct uroce_hop hop);
 
-/* A question for addr: to all, or, when mac is not NULL, to it alone. src: one of ours, or NULL. */
-uint32_t uroce_arp_ask(const struct uroce_neigh *neigh, uint32_t addr, const struct uroce_gid *src,
-	const uint8_t *mac, uint8_t *out);
+/* A question of own's for addr: to all, or, when mac is not NULL, to it alone. */
+uint32_t uroce_arp_ask(const struct uroce_neigh *neigh, const struct uroce_neigh_own *own,
+	struct uroce_gid addr, const uint8_t *mac, uint8_t *out);
+/* Whether somebody has the address that is to be own's. */
+uint32_t uroce_arp_probe(
+	const struct uroce_neigh *neigh, const struct uroce_neigh_own *own, uint8_t *out);
 /* Says to all that the address is ours. */
-uint32_t uroce_arp_announce(const struct uroce_neigh *neigh, uint32_t addr, uint8_t *out);
+uint32_t uroce_arp_announce(
+	const struct uroce_neigh *neigh, const struct uroce_neigh_own *own, uint8_t *out);
 /* Under the lock, as uroce_neigh_rx; returns the answer's bytes. */
-uint32_t uroce_arp_rx(struct uroce_neigh *neigh, uint64_t now_ns, const uint8_t *frame,
-	uint32_t bytes, uint8_t *out);
+uint32_t uroce_arp_rx(struct uroce_neigh *neigh, uint64_t now_ns,
+	const struct uroce_neigh_frame *frame, uint8_t *out);
 
 /* The same for IPv6. */
-uint32_t uroce_nd_ask(const struct uroce_neigh *neigh, struct uroce_gid addr,
-	const struct uroce_gid *src, const uint8_t *mac, uint8_t *out);
-uint32_t uroce_nd_announce(const struct uroce_neigh *neigh, struct uroce_gid addr, uint8_t *out);
+uint32_t uroce_nd_ask(const struct uroce_neigh *neigh, const struct uroce_neigh_own *own,
+	struct uroce_gid addr, const uint8_t *mac, uint8_t *out);
+uint32_t uroce_nd_probe(
+	const struct uroce_neigh *neigh, const struct uroce_neigh_own *own, uint8_t *out);
+uint32_t uroce_nd_announce(
+	const struct uroce_neigh *neigh, const struct uroce_neigh_own *own, uint8_t *out);
 /* Whether an IPv6 frame is a solicitation or advertisement. */
-bool uroce_nd_is(const uint8_t *frame, uint32_t bytes);
-uint32_t uroce_nd_rx(struct uroce_neigh *neigh, uint64_t now_ns, const uint8_t *frame,
-	uint32_t bytes, uint8_t *out);
+bool uroce_nd_is(const struct uroce_neigh_frame *frame);
+uint32_t uroce_nd_rx(struct uroce_neigh *neigh, uint64_t now_ns,
+	const struct uroce_neigh_frame *frame, uint8_t *out);
 
 /* Whether an IP frame is a ping to an address of ours; then its answer into slot, if it fits. */
 bool uroce_echo_rx(
-	struct uroce_neigh *neigh, const uint8_t *frame, uint32_t bytes, struct uroce_slot *slot);
+	struct uroce_neigh *neigh, const struct uroce_neigh_frame *frame, struct uroce_slot *slot);
 
 #endif

@@ -6,6 +6,10 @@
  * not take yet, what is looped to its own MAC, what was handed to another worker. Slots are pulled
  * only as far as those have room, so nothing built is ever lost here; and nothing spins: a port
  * that takes nothing for a while loses the frame at the head, as a wire would.
+ *
+ * Where the port has fewer queues than workers, those without a queue are given what is theirs by
+ * those with one, and give them what they build; each of these takes turns between its own frames
+ * and its clients'.
  */
 #include "poller.h"
 
@@ -20,6 +24,10 @@
 /* A port that has taken nothing for so long never will: memif without a peer, tap and its MTU. */
 #define STUCK_NS 100000000ull
 
+enum {
+	FULL_BURSTS_DRAINED = 8 /* as many as the core waits for */
+};
+
 #define count(poller, field, n) \
 	__atomic_store_n( \
 		&(poller)->counters.field, (poller)->counters.field + (n), __ATOMIC_RELAXED)
@@ -31,22 +39,36 @@ static uint32_t turn(void *link, struct uroce_core *core, uint64_t now_ns)
 
 const struct uroce_link_ops uroce_poller_link = {.turn = turn};
 
-void uroce_poller_init(struct uroce_poller *poller, struct uroce_port *port,
-	struct uroce_steer *steer, struct uroce_neigh *neigh, uint16_t queue)
+void uroce_poller_init(struct uroce_poller *poller, const struct uroce_poller_conf *conf)
 {
+	const struct uroce_port *port = conf->port;
+
 	memset(poller, 0, sizeof(*poller));
-	poller->port = port;
-	poller->steer = steer;
-	poller->neigh = neigh;
-	poller->queue = queue;
+	poller->conf = *conf;
+	poller->has_rx_queue = conf->id < port->num_rx_queues;
+	poller->has_tx_queue = conf->id < port->num_tx_queues;
+	poller->tx_by = uroce_port_sender(port, conf->id);
+	for (uint32_t i = 0; i < conf->out->num; i++)
+		poller->num_clients += i != conf->id && uroce_port_sender(port, i) == conf->id;
+}
+
+static void free_passed_on(struct uroce_steer *steer, uint32_t id)
+{
+	struct rte_mbuf *mbuf;
+
+	while (uroce_steer_pop(steer, id, (void **)&mbuf, 1) == 1)
+		rte_pktmbuf_free(mbuf);
 }
 
 void uroce_poller_fini(struct uroce_poller *poller)
 {
 	rte_pktmbuf_free_bulk(poller->spare, poller->num_spare);
-	rte_pktmbuf_free_bulk(poller->pending, poller->num_pending);
+	rte_pktmbuf_free_bulk(poller->pending.mbufs, poller->pending.num);
+	rte_pktmbuf_free_bulk(poller->relay.mbufs, poller->relay.num);
 	rte_pktmbuf_free_bulk(poller->looped, poller->num_looped);
-	poller->num_spare = poller->num_pending = poller->num_looped = 0;
+	poller->num_spare = poller->pending.num = poller->relay.num = poller->num_looped = 0;
+	free_passed_on(poller->conf.in, poller->conf.id);
+	free_passed_on(poller->conf.out, poller->conf.id);
 }
 
 /* ---- receive ---- */
@@ -61,7 +83,7 @@ static uint32_t view_burst(struct uroce_poller *poller, uint16_t flags, struct r
 		struct rte_mbuf *mbuf = mbufs[i], *one = mbuf;
 
 		if (mbuf->nb_segs > 1) {
-			one = uroce_mbuf_linear_copy(mbuf, poller->port->pool);
+			one = uroce_mbuf_linear_copy(mbuf, poller->conf.port->pool);
 			if (!one) {
 				count(poller, rx_no_buffer, 1);
 				rte_pktmbuf_free(mbuf);
@@ -85,25 +107,33 @@ static bool is_handed_back(enum uroce_drop drop)
 	return back[drop];
 }
 
+/* What nobody needs any more: freed together, since each way back to the pool is a long one. */
+struct trash {
+	struct rte_mbuf *mbufs[2 * UROCE_BURST];
+	uint32_t num;
+};
+
+static void discard(struct trash *trash, struct rte_mbuf *mbuf)
+{
+	trash->mbufs[trash->num++] = mbuf;
+}
+
 /* What becomes of one frame after the core has seen it. True: it is still the caller's. */
 static bool dispose(struct uroce_poller *poller, const struct uroce_pkt *pkt, struct rte_mbuf *mbuf,
-	struct rte_mbuf *one)
+	struct rte_mbuf *one, struct trash *trash)
 {
-	struct rte_mbuf *other = one != mbuf ? mbuf : NULL;
+	bool is_back = !pkt->handed_over && is_handed_back(pkt->drop);
 
-	if (!pkt->handed_over && is_handed_back(pkt->drop)) {
-		if (other)
-			rte_pktmbuf_free(one);
+	if (one != mbuf)
+		discard(trash, is_back ? one : mbuf);
+	if (is_back)
 		return true;
-	}
-	if (pkt->handed_over && uroce_steer_push(poller->steer, pkt->owner, one)) {
-		rte_pktmbuf_free(other);
-		return false;
-	}
-	if (pkt->handed_over)
+	if (pkt->handed_over) {
+		if (uroce_steer_push(poller->conf.in, poller->conf.id, pkt->owner, one))
+			return false;
 		count(poller, handover_full, 1);
-	rte_pktmbuf_free(one);
-	rte_pktmbuf_free(other);
+	}
+	discard(trash, one);
 	return false;
 }
 
@@ -112,13 +142,16 @@ static uint32_t rx_burst(struct uroce_poller *poller, struct uroce_core *core, u
 {
 	struct rte_mbuf *linear[UROCE_BURST];
 	struct uroce_pkt pkts[UROCE_BURST];
+	struct trash trash;
 	uint32_t left = 0;
 
+	trash.num = 0;
 	n = view_burst(poller, flags, mbufs, n, pkts, linear);
 	uroce_core_rx(core, now_ns, pkts, n);
 	for (uint32_t i = 0; i < n; i++)
-		if (dispose(poller, &pkts[i], mbufs[i], linear[i]))
+		if (dispose(poller, &pkts[i], mbufs[i], linear[i], &trash))
 			mbufs[left++] = mbufs[i];
+	rte_pktmbuf_free_bulk(trash.mbufs, trash.num);
 	return left;
 }
 
@@ -135,6 +168,7 @@ static uint32_t rx(struct uroce_poller *poller, struct uroce_core *core, uint64_
 		memmove(mbufs + left, mbufs + at, back * sizeof(*mbufs));
 		left += back;
 	}
+	uroce_steer_flush(poller->conf.in, poller->conf.id);
 	return left;
 }
 
@@ -146,19 +180,45 @@ uint32_t uroce_poller_rx(struct uroce_poller *poller, struct uroce_core *core, u
 	return rx(poller, core, now_ns, 0, mbufs, n);
 }
 
+/* Other workers' timers need not wait for what comes to this one's queue: there is no more. */
+static void say_drained(struct uroce_poller *poller, uint64_t now_ns, uint32_t received)
+{
+	poller->full_bursts = received < UROCE_BURST ? 0 : poller->full_bursts + 1;
+	/* Nor for ever, where there always is more. */
+	if (poller->full_bursts == 0 || poller->full_bursts >= FULL_BURSTS_DRAINED)
+		uroce_steer_drained(poller->conf.in, poller->conf.id, now_ns);
+}
+
+/* Until when everything that came to any queue is here once the hand-over rings are emptied. */
+static uint64_t all_drained(
+	const struct uroce_poller *poller, struct uroce_core *core, uint64_t now_ns)
+{
+	/* What others say of it is asked for only when it matters. */
+	if (poller->conf.in->num == 1 || uroce_core_next_deadline(core) > now_ns)
+		return now_ns;
+	return uroce_steer_all_drained(poller->conf.in, now_ns);
+}
+
 uint32_t uroce_poller_rx_inner(
-	struct uroce_poller *poller, struct uroce_core *core, uint64_t now_ns)
+	struct uroce_poller *poller, struct uroce_core *core, uint64_t now_ns, uint32_t received)
 {
 	struct rte_mbuf *mbufs[UROCE_LOOPED_MAX];
 	uint32_t n = poller->num_looped, left;
+	uint64_t drained_ns;
 
+	if (poller->has_rx_queue)
+		say_drained(poller, now_ns, received);
+	drained_ns = all_drained(poller, core, now_ns);
 	/* Moved out first: what is sent in answer may be looped again. */
 	memcpy(mbufs, poller->looped, n * sizeof(*mbufs));
 	poller->num_looped = 0;
 	if (n < UROCE_LOOPED_MAX)
-		n += uroce_steer_pop(poller->steer, poller->queue, mbufs + n, UROCE_LOOPED_MAX - n);
+		n += uroce_steer_pop(poller->conf.in, poller->conf.id, (void **)(mbufs + n),
+			UROCE_LOOPED_MAX - n);
 	left = rx(poller, core, now_ns, UROCE_PKT_INNER, mbufs, n);
 	rte_pktmbuf_free_bulk(mbufs, left);
+	if (received < UROCE_BURST && n < UROCE_LOOPED_MAX)
+		uroce_core_rx_empty(core, drained_ns);
 	return n;
 }
 
@@ -171,7 +231,7 @@ static uint32_t provide_spares(struct uroce_poller *poller, uint32_t want)
 
 	if (missing > 0 &&
 		rte_pktmbuf_alloc_bulk(
-			poller->port->pool, poller->spare + poller->num_spare, missing) == 0)
+			poller->conf.port->pool, poller->spare + poller->num_spare, missing) == 0)
 		poller->num_spare += missing;
 	if (want > poller->num_spare)
 		want = poller->num_spare;
@@ -180,7 +240,9 @@ static uint32_t provide_spares(struct uroce_poller *poller, uint32_t want)
 
 static bool is_to_self(const struct uroce_poller *poller, const uint8_t *frame)
 {
-	return memcmp(frame + UROCE_ETH_DMAC, poller->port->mac, sizeof(poller->port->mac)) == 0;
+	const uint8_t *mac = poller->conf.port->mac;
+
+	return memcmp(frame + UROCE_ETH_DMAC, mac, sizeof(poller->conf.port->mac)) == 0;
 }
 
 /* Whether queue pairs of this device may be members of the group that the frame goes to. */
@@ -194,7 +256,7 @@ static bool is_to_own_group(const struct uroce_core *core, const uint8_t *frame)
 /* Members on this side of the wire get a copy. */
 static void loop_copy(struct uroce_poller *poller, const struct rte_mbuf *mbuf)
 {
-	struct rte_mbuf *copy = uroce_mbuf_linear_copy(mbuf, poller->port->pool);
+	struct rte_mbuf *copy = uroce_mbuf_linear_copy(mbuf, poller->conf.port->pool);
 
 	if (!copy) {
 		count(poller, rx_no_buffer, 1);
@@ -243,7 +305,7 @@ uint32_t uroce_poller_tx(struct uroce_poller *poller, struct uroce_core *core, u
 /* An empty buffer for one frame more, if there is one and room among what is pending. */
 static struct rte_mbuf *open_frame(struct uroce_poller *poller, struct uroce_slot *slot)
 {
-	if (poller->num_pending == UROCE_BURST || provide_spares(poller, 1) == 0)
+	if (poller->pending.num == UROCE_BURST || provide_spares(poller, 1) == 0)
 		return NULL;
 	uroce_mbuf_slot(poller->spare[poller->num_spare - 1], slot);
 	return poller->spare[poller->num_spare - 1];
@@ -255,7 +317,13 @@ static void close_frame(
 {
 	poller->num_spare--;
 	uroce_mbuf_take_slot(mbuf, slot);
-	poller->pending[poller->num_pending++] = mbuf;
+	poller->pending.mbufs[poller->pending.num++] = mbuf;
+}
+
+/* A tag that the port has taken off goes back, as it was on the wire. False: there is no room. */
+static bool restore_tag(struct rte_mbuf **mbuf)
+{
+	return !((*mbuf)->ol_flags & RTE_MBUF_F_RX_VLAN_STRIPPED) || rte_vlan_insert(mbuf) == 0;
 }
 
 /* Takes what is the table's business out of the frames that are not RoCE; returns how many stay. */
@@ -269,8 +337,8 @@ static uint32_t offer_to_neigh(
 		struct rte_mbuf *out = open_frame(poller, &slot);
 
 		/* One in pieces is none of these, which are short. */
-		if (!out || mbufs[i]->nb_segs > 1 ||
-			!uroce_neigh_rx(poller->neigh, now_ns,
+		if (!out || mbufs[i]->nb_segs > 1 || !restore_tag(&mbufs[i]) ||
+			!uroce_neigh_rx(poller->conf.neigh, now_ns,
 				rte_pktmbuf_mtod(mbufs[i], const uint8_t *),
 				rte_pktmbuf_data_len(mbufs[i]), &slot)) {
 			mbufs[left++] = mbufs[i];
@@ -288,9 +356,9 @@ static void send_questions(struct uroce_poller *poller, uint64_t now_ns)
 	struct uroce_slot slot = {0};
 	struct rte_mbuf *out;
 
-	while (atomic_load_explicit(&poller->neigh->due_ns, memory_order_relaxed) <= now_ns) {
+	while (atomic_load_explicit(&poller->conf.neigh->due_ns, memory_order_relaxed) <= now_ns) {
 		out = open_frame(poller, &slot);
-		if (!out || uroce_neigh_tx(poller->neigh, now_ns, &slot) == 0)
+		if (!out || uroce_neigh_tx(poller->conf.neigh, now_ns, &slot) == 0)
 			return;
 		close_frame(poller, out, &slot);
 	}
@@ -298,56 +366,91 @@ static void send_questions(struct uroce_poller *poller, uint64_t now_ns)
 
 /* ---- turns ---- */
 
-/* Offers the port what is pending; what it does not take stays, in order. */
-static uint32_t flush_pending(struct uroce_poller *poller, uint64_t now_ns)
+/* To the port, or to the worker that sends for this one; returns how many were taken. */
+static uint16_t send_burst(struct uroce_poller *poller, struct rte_mbuf **mbufs, uint32_t n)
+{
+	const struct uroce_poller_conf *c = &poller->conf;
+	uint16_t sent = 0;
+
+	if (poller->has_tx_queue)
+		return rte_eth_tx_burst(c->port->id, (uint16_t)c->id, mbufs, (uint16_t)n);
+	while (sent < n && uroce_steer_push(c->out, c->id, poller->tx_by, mbufs[sent]))
+		sent++;
+	uroce_steer_flush(c->out, c->id);
+	return sent;
+}
+
+/* Offers what is in the box; what is not taken stays, in order. */
+static uint32_t flush_box(struct uroce_poller *poller, struct uroce_outbox *box, uint64_t now_ns)
 {
 	uint16_t sent;
 
-	if (poller->num_pending == 0)
+	if (box->num == 0)
 		return 0;
-	sent = rte_eth_tx_burst(
-		poller->port->id, poller->queue, poller->pending, (uint16_t)poller->num_pending);
-	if (sent == poller->num_pending) {
-		poller->num_pending = 0;
-		poller->stuck_since_ns = 0;
+	sent = send_burst(poller, box->mbufs, box->num);
+	if (sent == box->num) {
+		box->num = 0;
+		box->stuck_since_ns = 0;
 		return sent;
 	}
 	count(poller, tx_kept, 1);
-	if (sent > 0 || poller->stuck_since_ns == 0) {
-		poller->stuck_since_ns = now_ns;
-	} else if (now_ns - poller->stuck_since_ns > STUCK_NS) {
+	if (sent > 0 || box->stuck_since_ns == 0) {
+		box->stuck_since_ns = now_ns;
+	} else if (now_ns - box->stuck_since_ns > STUCK_NS) {
 		count(poller, tx_refused, 1);
-		rte_pktmbuf_free(poller->pending[sent++]);
-		poller->stuck_since_ns = now_ns;
+		rte_pktmbuf_free(box->mbufs[sent++]);
+		box->stuck_since_ns = now_ns;
 	}
-	poller->num_pending -= sent;
-	memmove(poller->pending, poller->pending + sent,
-		poller->num_pending * sizeof(poller->pending[0]));
+	box->num -= sent;
+	memmove(box->mbufs, box->mbufs + sent, box->num * sizeof(box->mbufs[0]));
 	return sent;
+}
+
+/* Sends what the clients have built: as much in a turn as this worker itself may, for each. */
+static uint32_t relay(struct uroce_poller *poller, uint64_t now_ns)
+{
+	struct uroce_outbox *box = &poller->relay;
+	uint32_t moved = 0;
+
+	for (uint32_t i = 0; i < poller->num_clients; i++) {
+		uint32_t got = uroce_steer_pop(poller->conf.out, poller->conf.id,
+			(void **)(box->mbufs + box->num), UROCE_BURST - box->num);
+
+		box->num += got;
+		moved += got;
+		flush_box(poller, box, now_ns);
+		if (box->num > 0 || got < UROCE_BURST)
+			break;
+	}
+	count(poller, relayed, moved);
+	return moved;
 }
 
 uint32_t uroce_poller_turn(struct uroce_poller *poller, struct uroce_core *core, uint64_t now_ns)
 {
+	const struct uroce_poller_conf *c = &poller->conf;
 	struct rte_mbuf *mbufs[UROCE_BURST];
-	uint32_t n, left, moved;
+	uint32_t n = 0, left, moved;
 
-	n = rte_eth_rx_burst(poller->port->id, poller->queue, mbufs, UROCE_BURST);
+	if (poller->has_rx_queue)
+		n = rte_eth_rx_burst(c->port->id, (uint16_t)c->id, mbufs, UROCE_BURST);
 	left = uroce_poller_rx(poller, core, now_ns, mbufs, n);
-	if (poller->neigh) {
+	if (c->neigh) {
 		left = offer_to_neigh(poller, now_ns, mbufs, left);
 		/* One of the workers asks. */
-		if (poller->queue == 0)
+		if (c->id == 0)
 			send_questions(poller, now_ns);
 	}
 	count(poller, rx_not_ours, left);
 	rte_pktmbuf_free_bulk(mbufs, left);
-	moved = n + uroce_poller_rx_inner(poller, core, now_ns);
-	if (n < UROCE_BURST && moved - n < UROCE_LOOPED_MAX)
-		uroce_core_rx_empty(core, now_ns);
+	moved = n + uroce_poller_rx_inner(poller, core, now_ns, n);
 	uroce_core_expire(core, now_ns);
-	poller->num_pending += uroce_poller_tx(poller, core, now_ns,
-		poller->pending + poller->num_pending, UROCE_BURST - poller->num_pending);
-	return moved + flush_pending(poller, now_ns);
+	poller->pending.num += uroce_poller_tx(poller, core, now_ns,
+		poller->pending.mbufs + poller->pending.num, UROCE_BURST - poller->pending.num);
+	moved += flush_box(poller, &poller->pending, now_ns);
+	if (poller->num_clients > 0)
+		moved += relay(poller, now_ns);
+	return moved;
 }
 
 /* ---- idle ---- */
@@ -359,23 +462,32 @@ void uroce_poller_pause(void)
 
 bool uroce_poller_holds_frames(const struct uroce_poller *poller)
 {
-	return poller->num_looped > 0 || poller->num_pending > 0 ||
-		uroce_steer_count(poller->steer, poller->queue) > 0;
+	return poller->num_looped > 0 || poller->pending.num > 0 || poller->relay.num > 0 ||
+		uroce_steer_any(poller->conf.in, poller->conf.id) ||
+		uroce_steer_any(poller->conf.out, poller->conf.id);
+}
+
+void uroce_poller_excuse(struct uroce_poller *poller)
+{
+	uroce_steer_drained(poller->conf.in, poller->conf.id, UINT64_MAX);
 }
 
 int uroce_poller_listen(struct uroce_poller *poller)
 {
-	if (!poller->port->rx_interrupts ||
-		rte_eth_dev_rx_intr_enable(poller->port->id, poller->queue) != 0)
+	const struct uroce_port *port = poller->conf.port;
+
+	if (!port->rx_interrupts || !poller->has_rx_queue ||
+		rte_eth_dev_rx_intr_enable(port->id, (uint16_t)poller->conf.id) != 0)
 		return -1;
-	return poller->port->rx_events[poller->queue];
+	return port->rx_events[poller->conf.id];
 }
 
 void uroce_poller_listen_end(struct uroce_poller *poller)
 {
+	const struct uroce_port *port = poller->conf.port;
 	struct rte_epoll_event event;
 
-	rte_eth_dev_rx_intr_disable(poller->port->id, poller->queue);
+	rte_eth_dev_rx_intr_disable(port->id, (uint16_t)poller->conf.id);
 	/* What it told is known: the next sleep shall not end at once. */
-	rte_epoll_wait(poller->port->rx_events[poller->queue], &event, 1, 0);
+	rte_epoll_wait(port->rx_events[poller->conf.id], &event, 1, 0);
 }

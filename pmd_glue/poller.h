@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The poller: between one core and its queue of a port.
+ * The poller: between one core and its queues of a port, or the workers that have queues.
  *
  * Used by one thread, the core's. uroce_poller_turn is the whole of it when uroce owns the port;
  * a host that owns the port calls uroce_poller_rx and uroce_poller_tx with bursts of its own.
@@ -34,18 +34,35 @@ struct uroce_poller_counters {
 	uint64_t tx_refused;	/* frames that the port would not take for a long time: dropped */
 	uint64_t tx_no_buffer;	/* turns without a buffer to send from */
 	uint64_t handover_full; /* frames for another worker whose ring was full: dropped */
+	uint64_t relayed;	/* frames sent for workers without a queue of their own */
+};
+
+/* Frames on their way out that were not taken yet, in order. */
+struct uroce_outbox {
+	struct rte_mbuf *mbufs[UROCE_BURST];
+	uint32_t num;
+	uint64_t stuck_since_ns; /* none are taken since then; 0: they are */
+};
+
+struct uroce_poller_conf {
+	uint32_t id; /* the core's, among the workers of the port */
+	struct uroce_port *port;
+	struct uroce_steer *in;	   /* received by one worker, for a queue pair of another */
+	struct uroce_steer *out;   /* built by workers that have no queue to send on */
+	struct uroce_neigh *neigh; /* NULL: ARP and such are the host's business */
 };
 
 struct uroce_poller {
-	struct uroce_port *port;
-	struct uroce_steer *steer;
-	struct uroce_neigh *neigh;	     /* NULL: ARP and such are the host's business */
-	uint16_t queue;			     /* of the port; the core's id */
+	struct uroce_poller_conf conf;
+	bool has_rx_queue; /* that of its id */
+	bool has_tx_queue; /* the same; else frames go out through worker `tx_by` */
+	uint16_t tx_by;
+	uint32_t num_clients;		     /* workers that send through this one */
+	uint32_t full_bursts;		     /* since the queue was last seen empty */
 	struct rte_mbuf *spare[UROCE_BURST]; /* empty buffers for slots */
 	uint32_t num_spare;
-	struct rte_mbuf *pending[UROCE_BURST]; /* built, and not taken by the port yet */
-	uint32_t num_pending;
-	uint64_t stuck_since_ns; /* the port takes nothing since then; 0: it does */
+	struct uroce_outbox pending;
+	struct uroce_outbox relay; /* of the clients */
 	struct rte_mbuf *looped[UROCE_LOOPED_MAX];
 	uint32_t num_looped;
 	struct uroce_poller_counters counters;
@@ -53,9 +70,9 @@ struct uroce_poller {
 
 extern const struct uroce_link_ops uroce_poller_link;
 
-/* A poller of queue `queue` of the port; port, steer and neigh (or NULL) outlive it. */
-void uroce_poller_init(struct uroce_poller *poller, struct uroce_port *port,
-	struct uroce_steer *steer, struct uroce_neigh *neigh, uint16_t queue);
+/* What conf names outlives the poller. */
+void uroce_poller_init(struct uroce_poller *poller, const struct uroce_poller_conf *conf);
+/* Frees the frames that it holds, and those that were passed to it. */
 void uroce_poller_fini(struct uroce_poller *poller);
 
 /* One turn over the port: receive, expire, transmit. Returns frames moved. */
@@ -72,15 +89,21 @@ uint32_t uroce_poller_rx(struct uroce_poller *poller, struct uroce_core *core, u
 uint32_t uroce_poller_tx(struct uroce_poller *poller, struct uroce_core *core, uint64_t now_ns,
 	struct rte_mbuf **mbufs, uint32_t n);
 
-/* Delivers what was looped or handed over since. Returns how many frames. */
+/*
+ * After the port's frames, of which there were `received`: delivers what was looped or handed over
+ * since, and tells the core when nothing waits any more. Returns how many frames.
+ */
 uint32_t uroce_poller_rx_inner(
-	struct uroce_poller *poller, struct uroce_core *core, uint64_t now_ns);
+	struct uroce_poller *poller, struct uroce_core *core, uint64_t now_ns, uint32_t received);
 
 /* For a thread that has nothing to do but to look again. */
 void uroce_poller_pause(void);
 
 /* Whether frames wait inside: looped, handed over by others, or not taken by the port yet. */
 bool uroce_poller_holds_frames(const struct uroce_poller *poller);
+
+/* Until its next turn no timer of another worker waits for what comes to this one's queue. */
+void uroce_poller_excuse(struct uroce_poller *poller);
 
 /*
  * The thread is about to sleep: a descriptor that becomes readable when the port gets frames from

@@ -113,21 +113,27 @@ static uint32_t af_packet_slot_bytes(const struct rte_eth_dev_info *info)
 	return port_argument(info, "framesz=", AF_PACKET_SLOT_BYTES_DEFAULT);
 }
 
-/* What the driver itself says when asked for enough; many have no notion of it. */
-static uint32_t driver_mtu(uint16_t port_id)
+/*
+ * What the driver itself says when asked for enough; many have no notion of it. An MTU is IP's, but
+ * there are drivers that forget the tag when they make a frame's length of it: so it is asked for.
+ */
+static uint32_t driver_mtu(uint16_t port_id, uint32_t tag_bytes)
 {
+	const uint32_t enough = PATH_MTU_MAX + UROCE_IPV6_OVERHEAD_BYTES_MAX;
 	uint16_t mtu;
-	int err = rte_eth_dev_set_mtu(port_id, PATH_MTU_MAX + UROCE_IPV6_OVERHEAD_BYTES_MAX);
+	int err = rte_eth_dev_set_mtu(port_id, (uint16_t)(enough + tag_bytes));
 
 	if (err == 0)
-		return PATH_MTU_MAX + UROCE_IPV6_OVERHEAD_BYTES_MAX;
+		return enough;
 	if (err == -ENOTSUP || rte_eth_dev_get_mtu(port_id, &mtu) != 0)
 		return UINT32_MAX;
 	return mtu;
 }
 
-static uint32_t probe_ip_mtu(const struct uroce_port *port, const struct rte_eth_dev_info *info)
+static uint32_t probe_ip_mtu(const struct uroce_port *port, const struct uroce_port_conf *conf,
+	const struct rte_eth_dev_info *info)
 {
+	uint32_t tag_bytes = conf->vlan ? UROCE_VLAN_BYTES : 0;
 	uint32_t limit = kernel_mtu(info);
 	uint16_t mtu;
 
@@ -135,24 +141,26 @@ static uint32_t probe_ip_mtu(const struct uroce_port *port, const struct rte_eth
 		return rte_eth_dev_get_mtu(port->id, &mtu) == 0 ? min_u32(limit, mtu) : limit;
 	/* Setting the MTU of a port on a kernel interface would change the interface. */
 	if (limit == UINT32_MAX)
-		limit = driver_mtu(port->id);
+		limit = driver_mtu(port->id, tag_bytes);
 	if (is_driver(info, "net_af_packet"))
 		limit = min_u32(limit,
-			af_packet_slot_bytes(info) - AF_PACKET_HEADER_BYTES - UROCE_ETH_BYTES);
+			af_packet_slot_bytes(info) - AF_PACKET_HEADER_BYTES - UROCE_ETH_BYTES -
+				tag_bytes);
 	/*
 	 * memif cuts longer frames over several slots, but when its ring is nearly full the driver
 	 * (22.11) runs one slot past what is free, over a frame that the peer has not read yet.
 	 */
 	if (is_driver(info, "net_memif"))
 		limit = min_u32(limit,
-			port_argument(info, "bsize=", MEMIF_SLOT_BYTES_DEFAULT) - UROCE_ETH_BYTES);
+			port_argument(info, "bsize=", MEMIF_SLOT_BYTES_DEFAULT) - UROCE_ETH_BYTES -
+				tag_bytes);
 	return limit;
 }
 
 static int choose_mtu(struct uroce_port *port, const struct uroce_port_conf *conf,
 	const struct rte_eth_dev_info *info)
 {
-	port->ip_mtu_bytes = probe_ip_mtu(port, info);
+	port->ip_mtu_bytes = probe_ip_mtu(port, conf, info);
 	port->active_mtu_bytes =
 		uroce_port_active_mtu(port->ip_mtu_bytes, conf->mtu_bytes, conf->ipv6);
 	port->linux_mtu_bytes = linux_mtu(port->ip_mtu_bytes);
@@ -193,30 +201,60 @@ static int set_up_queues(struct uroce_port *port, const struct uroce_port_conf *
 	uint16_t rx = conf->rx_descs, tx = conf->tx_descs;
 	int err = rte_eth_dev_adjust_nb_rx_tx_desc(port->id, &rx, &tx);
 
-	for (uint16_t q = 0; !err && q < port->num_queues; q++) {
+	for (uint16_t q = 0; !err && q < port->num_rx_queues; q++)
 		err = rte_eth_rx_queue_setup(port->id, q, rx, SOCKET_ID_ANY, NULL, port->pool);
-		if (!err)
-			err = rte_eth_tx_queue_setup(port->id, q, tx, SOCKET_ID_ANY, NULL);
-	}
+	for (uint16_t q = 0; !err && q < port->num_tx_queues; q++)
+		err = rte_eth_tx_queue_setup(port->id, q, tx, SOCKET_ID_ANY, NULL);
 	return err;
+}
+
+/*
+ * A queue for each worker, where there are so many. Both ends of memif need the same number, and
+ * the driver (22.11) does not look: of queues that the other end does not have it takes the first
+ * one's memory, so there it is one unless somebody who knows both ends says otherwise.
+ */
+static void choose_queues(struct uroce_port *port, const struct uroce_port_conf *conf,
+	const struct rte_eth_dev_info *info)
+{
+	uint32_t want = conf->num_workers;
+
+	if (conf->num_queues > 0)
+		want = min_u32(want, conf->num_queues);
+	else if (is_driver(info, "net_memif"))
+		want = 1;
+	/* Of a port that has none the driver shall say so. */
+	port->num_rx_queues =
+		info->max_rx_queues ? (uint16_t)min_u32(want, info->max_rx_queues) : 1;
+	port->num_tx_queues =
+		info->max_tx_queues ? (uint16_t)min_u32(want, info->max_tx_queues) : 1;
 }
 
 static int configure(struct uroce_port *port, const struct uroce_port_conf *conf,
 	const struct rte_eth_dev_info *info)
 {
 	struct rte_eth_conf eth_conf = {0};
-	uint16_t most = (uint16_t)min_u32(info->max_rx_queues, info->max_tx_queues);
+	int err;
 
-	port->num_queues = (uint16_t)min_u32(conf->num_queues, most);
+	choose_queues(port, conf, info);
+	uroce_spread_ask(&port->spread, &eth_conf, info, port->num_rx_queues);
 	if (info->rx_offload_capa & RTE_ETH_RX_OFFLOAD_IPV4_CKSUM) {
 		eth_conf.rxmode.offloads |= RTE_ETH_RX_OFFLOAD_IPV4_CKSUM;
 		port->rx_checks_ipv4 = true;
 	}
+	/* Then tagged frames look like others; where the port cannot, the tag is in the frame. */
+	if (conf->vlan && (info->rx_offload_capa & RTE_ETH_RX_OFFLOAD_VLAN_STRIP))
+		eth_conf.rxmode.offloads |= RTE_ETH_RX_OFFLOAD_VLAN_STRIP;
 	/* Buffers sent are ours, whole and unshared, so the port may recycle them the short way. */
 	if (info->tx_offload_capa & RTE_ETH_TX_OFFLOAD_MBUF_FAST_FREE)
 		eth_conf.txmode.offloads |= RTE_ETH_TX_OFFLOAD_MBUF_FAST_FREE;
 	eth_conf.intr_conf.rxq = conf->rx_interrupts;
-	return rte_eth_dev_configure(port->id, port->num_queues, port->num_queues, &eth_conf);
+	err = rte_eth_dev_configure(port->id, port->num_rx_queues, port->num_tx_queues, &eth_conf);
+	if (err == -EBUSY)
+		UROCE_LOG(ERR,
+			"port %u is running: somebody in this process has started it. Stop it, "
+			"or open the device with host_owns_port\n",
+			port->id);
+	return err;
 }
 
 /* ---- interrupts ---- */
@@ -234,7 +272,7 @@ static bool open_rx_events(struct uroce_port *port, uint16_t queue)
 
 static void close_rx_events(struct uroce_port *port)
 {
-	for (uint16_t q = 0; q < port->num_queues; q++) {
+	for (uint16_t q = 0; q < port->num_rx_queues; q++) {
 		if (port->rx_events[q] < 0)
 			continue;
 		rte_eth_dev_rx_intr_ctl_q(
@@ -247,7 +285,7 @@ static void close_rx_events(struct uroce_port *port)
 /* Not all drivers that take the wish for interrupts have them. */
 static bool set_up_rx_events(struct uroce_port *port)
 {
-	for (uint16_t q = 0; q < port->num_queues; q++)
+	for (uint16_t q = 0; q < port->num_rx_queues; q++)
 		if (!open_rx_events(port, q)) {
 			close_rx_events(port);
 			return false;
@@ -265,8 +303,10 @@ static bool link_is_up(uint16_t port_id)
 static int start(struct uroce_port *port, const struct uroce_port_conf *conf,
 	const struct rte_eth_dev_info *info)
 {
-	int err = configure(port, conf, info);
+	int err = uroce_claim_take(&port->claim, port->id, info->if_index);
 
+	if (!err)
+		err = configure(port, conf, info);
 	if (!err)
 		err = choose_mtu(port, conf, info);
 	if (!err)
@@ -276,6 +316,9 @@ static int start(struct uroce_port *port, const struct uroce_port_conf *conf,
 	if (!err)
 		err = rte_eth_dev_start(port->id);
 	if (!err) {
+		port->started = true;
+		uroce_spread_start(&port->spread, port->id, conf->num_workers, port->num_rx_queues,
+			conf->ipv6);
 		port->rx_interrupts = conf->rx_interrupts && set_up_rx_events(port);
 		port->link_up = link_is_up(port->id);
 	}
@@ -301,13 +344,15 @@ int uroce_port_open(struct uroce_port *port, const struct uroce_port_conf *conf)
 	memset(port, 0, sizeof(*port));
 	port->id = conf->port_id;
 	port->host_owned = conf->host_owned;
-	port->num_queues = 1;
+	port->claim = UROCE_CLAIM_NONE;
+	/* The host hands what comes to any queue of its to any worker. */
+	port->num_rx_queues = port->num_tx_queues = conf->num_workers;
 	for (int q = 0; q < UROCE_WORKERS_MAX; q++)
 		port->rx_events[q] = -1;
 	if (!rte_eth_dev_is_valid_port(conf->port_id) ||
 		rte_eth_dev_info_get(conf->port_id, &info) != 0) {
 		UROCE_LOG(ERR, "there is no port %u; EAL found %u. Name one with --vdev or -a.\n",
-			conf->port_id, rte_eth_dev_count_avail());
+			conf->port_id, rte_eth_dev_count_total());
 		return -ENODEV;
 	}
 	err = conf->host_owned ? choose_mtu(port, conf, &info) : start(port, conf, &info);
@@ -323,8 +368,14 @@ int uroce_port_open(struct uroce_port *port, const struct uroce_port_conf *conf)
 	}
 	provide_mac(&mac);
 	memcpy(port->mac, mac.addr_bytes, sizeof(port->mac));
-	UROCE_LOG(INFO, "port %u (%s): path MTU %u, %u queues\n", port->id, info.driver_name,
-		port->active_mtu_bytes, port->num_queues);
+	UROCE_LOG(INFO, "port %u (%s): path MTU %u\n", port->id, info.driver_name,
+		port->active_mtu_bytes);
+	if (!port->host_owned && conf->num_workers > 1)
+		UROCE_LOG(INFO,
+			"port %u: %u workers, %u queues to receive and %u to send; frames come to "
+			"%s\n",
+			port->id, conf->num_workers, port->num_rx_queues, port->num_tx_queues,
+			uroce_spread_text(&port->spread, port->num_rx_queues));
 	return 0;
 }
 
@@ -352,8 +403,11 @@ bool uroce_port_link_changed(struct uroce_port *port, uint64_t now_ns, bool *up)
 void uroce_port_close(struct uroce_port *port)
 {
 	close_rx_events(port);
-	if (!port->host_owned)
+	uroce_spread_stop(&port->spread);
+	if (port->started)
 		rte_eth_dev_stop(port->id);
+	port->started = false;
+	uroce_claim_release(&port->claim);
 	rte_mempool_free(port->pool);
 	port->pool = NULL;
 }

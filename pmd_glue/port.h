@@ -8,13 +8,16 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "claim.h"
+#include "spread.h"
 #include "steer.h"
 
 struct rte_mempool;
 
 struct uroce_port_conf {
 	uint16_t port_id;
-	uint16_t num_queues; /* wanted; fewer if the port has fewer */
+	uint16_t num_workers;
+	uint16_t num_queues; /* at most; 0: as many as the workers and the port allow */
 	bool host_owned;     /* leave its set-up alone */
 	bool promiscuous;
 	uint16_t rx_descs;
@@ -22,13 +25,18 @@ struct uroce_port_conf {
 	uint32_t num_mbufs;
 	uint16_t mtu_bytes; /* upper limit for the path MTU */
 	bool ipv6;	    /* there must be room for its headers */
+	bool vlan;	    /* and for a VLAN tag, which an IP MTU does not count */
 	bool rx_interrupts; /* wanted, where the port can */
 };
 
 struct uroce_port {
 	uint16_t id;
-	uint16_t num_queues;
+	uint16_t num_rx_queues; /* queue i is worker i's; the others have none */
+	uint16_t num_tx_queues;
 	bool host_owned;
+	bool started; /* by us */
+	struct uroce_claim claim;
+	struct uroce_spread spread;
 	bool rx_checks_ipv4; /* the port verifies IPv4 header checksums */
 	uint8_t mac[6];
 	uint16_t active_mtu_bytes;
@@ -44,11 +52,17 @@ struct uroce_port {
 
 /*
  * Configures and starts the port (or looks at it, if the host owns it).
- * -ENODEV: no such port; -EMSGSIZE: no room for path MTU 256; -ENOMEM: no memory for the pool;
- * others: the driver's. Each is logged with what to do.
+ * -ENODEV: no such port; -EBUSY: it is somebody else's, or running; -EMSGSIZE: no room for path MTU
+ * 256; -ENOMEM: no memory for the pool; others: the driver's. Each is logged with what to do.
  */
 int uroce_port_open(struct uroce_port *port, const struct uroce_port_conf *conf);
 void uroce_port_close(struct uroce_port *port);
+
+/* The worker whose queue takes what worker `id` sends: itself, if it has one. */
+static inline uint16_t uroce_port_sender(const struct uroce_port *port, uint32_t id)
+{
+	return (uint16_t)(id % port->num_tx_queues);
+}
 
 /*
  * The largest path MTU (256 to 4096, at most limit) in an IP MTU; 0 if there is none. ipv6: with

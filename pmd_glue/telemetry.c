@@ -114,21 +114,25 @@ static void tell_poller(struct rte_tel_data *port, const struct uroce_poller *po
 	rte_tel_data_add_dict_u64(port, "tx_refused", LOOK(c->tx_refused));
 	rte_tel_data_add_dict_u64(port, "tx_no_buffer", LOOK(c->tx_no_buffer));
 	rte_tel_data_add_dict_u64(port, "handover_full", LOOK(c->handover_full));
+	rte_tel_data_add_dict_u64(port, "relayed", LOOK(c->relayed));
 }
 
-/* All of them, parted by commas. */
+/* The first, and all of them. */
 static void tell_addrs(struct rte_tel_data *port, const struct uroce_local *local)
 {
-	char text[UROCE_LOCAL_ADDRS_MAX * UROCE_GID_TEXT_BYTES] = "";
-	size_t bytes = 0;
+	struct rte_tel_data *all = rte_tel_data_alloc();
+	char text[UROCE_ADDR_TEXT_BYTES];
 
+	if (!all)
+		return;
+	rte_tel_data_start_array(all, RTE_TEL_STRING_VAL);
 	for (uint32_t i = 0; i < local->num_addrs; i++) {
-		if (i > 0)
-			text[bytes++] = ',';
-		uroce_gid_text(local->addrs[i], text + bytes);
-		bytes += strlen(text + bytes);
+		uroce_addr_text(local->addrs[i], local->vlans[i], text);
+		if (i == 0)
+			rte_tel_data_add_dict_string(port, "addr", text);
+		rte_tel_data_add_array_string(all, text);
 	}
-	rte_tel_data_add_dict_string(port, "addr", text);
+	rte_tel_data_add_dict_container(port, "addrs", all, 0);
 }
 
 static void tell_port(struct rte_tel_data *data, const struct uroce_telemetry_device *device)
@@ -261,16 +265,16 @@ static void tell_neigh_counters(struct rte_tel_data *data, const struct uroce_ne
 #undef TELL
 }
 
-/* "192.0.2.1": "02:00:00:00:00:01 known" */
+/* "192.0.2.1 02:00:00:00:00:01 known": an address is no name for an entry of a dictionary. */
 static void tell_neighbour(struct rte_tel_data *data, const struct uroce_neigh_entry *e)
 {
 	static const char *const states[] = {"asked", "known", "doubted", "static"};
-	char addr[UROCE_GID_TEXT_BYTES], mac[UROCE_MAC_TEXT_BYTES], text[48];
+	char addr[UROCE_ADDR_TEXT_BYTES], mac[UROCE_MAC_TEXT_BYTES], text[96];
 
-	uroce_gid_text(e->addr, addr);
+	uroce_addr_text(e->hop.addr, e->hop.vlan, addr);
 	uroce_mac_text(e->mac, mac);
-	snprintf(text, sizeof(text), "%s %s", mac, states[e->state]);
-	rte_tel_data_add_dict_string(data, addr, text);
+	snprintf(text, sizeof(text), "%s %s %s", addr, mac, states[e->state]);
+	rte_tel_data_add_array_string(data, text);
 }
 
 static void tell_neighbours_of(struct rte_tel_data *data, const struct uroce_telemetry_device *d)
@@ -284,10 +288,10 @@ static void tell_neighbours_of(struct rte_tel_data *data, const struct uroce_tel
 		return;
 	}
 	rte_tel_data_start_dict(port);
-	rte_tel_data_start_dict(entries);
+	rte_tel_data_start_array(entries, RTE_TEL_STRING_VAL);
 	pthread_mutex_lock(&d->neigh->lock);
 	tell_neigh_counters(port, &d->neigh->counters);
-	/* More than a dictionary holds are left out. */
+	/* More than an array holds are left out. */
 	for (uint32_t i = 0; i < d->neigh->num; i++)
 		tell_neighbour(entries, &d->neigh->entries[i]);
 	pthread_mutex_unlock(&d->neigh->lock);

@@ -58,7 +58,7 @@ static void rig_fini(struct rig *r)
 static struct uroce_qp *make_qp(struct rig *r, enum uroce_qp_type type, uint16_t worker)
 {
 	const struct uroce_qp_conf conf = {
-		.type = type, .send_cq = r->cq, .recv_cq = r->cq, .worker = worker};
+		.type = type, .send_cq = r->cq, .recv_cq = r->cq, .worker = UROCE_WORKER(worker)};
 	struct uroce_qp *qp = NULL;
 
 	CU_ASSERT_EQUAL_FATAL(uroce_qp_create(r->pd, &conf, &qp), 0);

@@ -136,7 +136,7 @@ static void queue_pairs_check_what_they_are_made_of(void)
 	REFUSED(max_inline_bytes, 1025, -EINVAL);
 	REFUSED(max_dest_rd_atomic, 129, -EINVAL);
 	REFUSED(window_pkts, (1u << 23) + 1, -EINVAL);
-	REFUSED(worker, 1, -EINVAL);
+	REFUSED(worker, UROCE_WORKER(1), -EINVAL);
 	REFUSED(qpn, 1, -EINVAL);
 	REFUSED(qpn, 0xffffff, -EINVAL);
 	REFUSED(qpn, uroce_qp_number(pair.side[0].qp), -EEXIST);

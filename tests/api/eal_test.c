@@ -143,16 +143,6 @@ static void a_port_has_one_endpoint(void)
 	close_side(&sides[0]);
 }
 
-static void a_port_with_one_queue_cannot_have_two_workers(void)
-{
-	struct uroce_device *dev;
-
-	CU_ASSERT_EQUAL(
-		uroce_device_open(
-			&(struct uroce_device_conf){.addr = "192.0.2.1", .num_workers = 2}, &dev),
-		-EINVAL);
-}
-
 static void a_write_crosses_two_ports(void)
 {
 	open_side(&sides[0], (struct uroce_device_conf){.port_id = 0, .addr = "192.0.2.1"});
@@ -376,7 +366,7 @@ static void what_a_port_does_not_take_is_sent_later(void)
 	struct uroce_qp *qp = send_numbered(s, &ah, 20);
 
 	CU_ASSERT_EQUAL(rte_ring_count(tx), NARROW - 1);
-	CU_ASSERT_EQUAL(poller->num_pending, 20 - (NARROW - 1));
+	CU_ASSERT_EQUAL(poller->pending.num, 20 - (NARROW - 1));
 	CU_ASSERT_TRUE(poller->counters.tx_kept > 0);
 	/* One comes out, one goes in: in order, none missing. */
 	for (int i = 0; i < 20; i++) {
@@ -384,7 +374,7 @@ static void what_a_port_does_not_take_is_sent_later(void)
 		uroce_poller_turn(poller, &s->dev->workers[0].core, 2);
 	}
 	CU_ASSERT_EQUAL(next_number(tx), -1);
-	CU_ASSERT_EQUAL(poller->num_pending, 0);
+	CU_ASSERT_EQUAL(poller->pending.num, 0);
 	CU_ASSERT_EQUAL(poller->counters.tx_refused, 0);
 	CU_ASSERT_EQUAL(uroce_ah_destroy(ah), 0);
 	CU_ASSERT_EQUAL(uroce_qp_destroy(qp), 0);
@@ -608,8 +598,6 @@ int main(void)
 		{"a second EAL initialisation is -EALREADY", a_second_eal_init_is_ealready},
 		{"a port that is not there is -ENODEV", a_port_that_is_not_there_is_enodev},
 		{"a port has one endpoint", a_port_has_one_endpoint},
-		{"a port with one queue cannot have two workers",
-			a_port_with_one_queue_cannot_have_two_workers},
 		{"a WRITE crosses two ports", a_write_crosses_two_ports},
 		{"two sides find each other by ARP", sides_find_each_other},
 		{"two queue pairs of one port talk without the wire",

@@ -345,7 +345,8 @@ static void a_shrunk_queue_overflows_at_its_new_size(void)
 /* A queue pair on a worker of the pair's first device whose n receives ended in a flush. */
 static struct uroce_qp *flushed_on(struct uroce_pd *pd, struct uroce_cq *cq, uint16_t worker, int n)
 {
-	const struct uroce_qp_conf conf = {.send_cq = cq, .recv_cq = cq, .worker = worker};
+	const struct uroce_qp_conf conf = {
+		.send_cq = cq, .recv_cq = cq, .worker = UROCE_WORKER(worker)};
 	const struct uroce_qp_modify_attr err = {.state = UROCE_QP_ERR};
 	const struct uroce_recv_wr wr = {0};
 	struct uroce_qp *qp;

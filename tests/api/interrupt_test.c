@@ -164,13 +164,13 @@ static void a_frame_wakes_a_worker_that_sleeps(void)
 /* Nobody answers, but that is no reason to ask but once a minute. */
 static void a_sleeper_wakes_to_ask_again(void)
 {
-	const struct uroce_gid nobody = uroce_gid_of_ipv4(0xc0000277);
+	const struct uroce_hop nobody = {.addr = uroce_gid_of_ipv4(0xc0000277)};
 	struct uroce_neigh *neigh;
 	uint64_t asked;
 
 	open_both(A_MINUTE_US);
 	neigh = &sides[1].dev->neigh;
-	CU_ASSERT_EQUAL(uroce_neigh_hold(neigh, nobody), 0);
+	CU_ASSERT_EQUAL(uroce_neigh_hold(neigh, nobody, sides[1].dev->addrs[0].gid), 0);
 	sleep_once(worker_of(1));
 	asked = neigh->counters.asked;
 	for (int i = 0; neigh->counters.asked == asked && i < 10; i++)

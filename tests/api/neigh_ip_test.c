@@ -94,11 +94,11 @@ static void what_is_held_is_asked_for(void)
 		CU_ASSERT_EQUAL(memcmp(out + ICMP_6 + 8, linux_asks + IP + 8, 16), 0);
 		CU_ASSERT_EQUAL(next(), 0);
 	}
-	CU_ASSERT_EQUAL(uroce_neigh_hold(&neigh, global_1), 0);
+	CU_ASSERT_EQUAL(hold(global_1), 0);
 	CU_ASSERT_EQUAL(next(), sizeof(linux_asks));
 	CU_ASSERT_EQUAL(memcmp(out, linux_asks, sizeof(linux_asks)), 0);
 	CU_ASSERT_EQUAL(give(linux_answers, sizeof(linux_answers)), 0);
-	CU_ASSERT_EQUAL(uroce_neigh_find(&neigh, global_1, mac), 1);
+	CU_ASSERT_EQUAL(find_mac(global_1, mac), 1);
 	CU_ASSERT_EQUAL(memcmp(mac, mac_1, 6), 0);
 	/* It alone, later. */
 	now_ns += 30 * SECOND_NS;

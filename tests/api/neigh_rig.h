@@ -18,9 +18,28 @@ static uint64_t now_ns;
 /* We are at mac and have these addresses. */
 static inline void start_with(const uint8_t mac[6], const struct uroce_gid *addrs, uint32_t num)
 {
-	uroce_neigh_init(&neigh, addrs, num);
+	uroce_neigh_init(&neigh);
 	uroce_neigh_start(&neigh, mac);
+	for (uint32_t i = 0; i < num; i++)
+		uroce_neigh_add_own(&neigh, addrs[i], 0);
 	now_ns = SECOND_NS;
+}
+
+/* Somebody where frames have no tag. */
+static inline struct uroce_hop untagged(struct uroce_gid addr)
+{
+	return (struct uroce_hop){.addr = addr};
+}
+
+/* For the first of our addresses. */
+static inline int hold(struct uroce_gid addr)
+{
+	return uroce_neigh_hold(&neigh, untagged(addr), neigh.own[0].addr);
+}
+
+static inline uint32_t find_mac(struct uroce_gid addr, uint8_t mac[6])
+{
+	return uroce_neigh_find(&neigh, untagged(addr), mac);
 }
 
 static inline struct uroce_slot empty_slot(void)

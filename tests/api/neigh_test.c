@@ -61,15 +61,15 @@ static void what_is_held_is_asked_for(void)
 
 	start(1, mac_1);
 	be_settled();
-	CU_ASSERT_EQUAL(uroce_neigh_hold(&neigh, ip(2)), 0);
+	CU_ASSERT_EQUAL(hold(ip(2)), 0);
 	CU_ASSERT_EQUAL(next(), 60);
 	CU_ASSERT_EQUAL(memcmp(out, linux_asks, sizeof(linux_asks)), 0);
 	for (uint32_t i = sizeof(linux_asks); i < 60; i++)
 		CU_ASSERT_EQUAL(out[i], 0);
 	CU_ASSERT_EQUAL(next(), 0);
-	CU_ASSERT_EQUAL(uroce_neigh_find(&neigh, ip(2), mac), 0);
+	CU_ASSERT_EQUAL(find_mac(ip(2), mac), 0);
 	CU_ASSERT_EQUAL(give(linux_answers, sizeof(linux_answers)), 0);
-	CU_ASSERT_EQUAL(uroce_neigh_find(&neigh, ip(2), mac), 1);
+	CU_ASSERT_EQUAL(find_mac(ip(2), mac), 1);
 	CU_ASSERT_EQUAL(memcmp(mac, mac_2, 6), 0);
 	CU_ASSERT_EQUAL(atomic_load(&neigh.version), 1);
 	uroce_neigh_fini(&neigh);
@@ -79,7 +79,7 @@ static void nobody_answers(void)
 {
 	start(1, mac_1);
 	be_settled();
-	CU_ASSERT_EQUAL(uroce_neigh_hold(&neigh, ip(2)), 0);
+	CU_ASSERT_EQUAL(hold(ip(2)), 0);
 	/* Three times, a second apart; then every ten. */
 	for (int i = 0; i < 6; i++) {
 		uint64_t wait_ns = i % 3 < 2 && i < 3 ? SECOND_NS : 10 * SECOND_NS;
@@ -89,7 +89,7 @@ static void nobody_answers(void)
 		CU_ASSERT_EQUAL(next(), 0);
 		now_ns += 1;
 	}
-	uroce_neigh_release(&neigh, ip(2), now_ns);
+	uroce_neigh_release(&neigh, untagged(ip(2)), now_ns);
 	CU_ASSERT_EQUAL(next(), 0);
 	/* Forgotten after a while. */
 	now_ns += 600 * SECOND_NS - 1;
@@ -108,7 +108,7 @@ static void a_known_one_is_asked_again(void)
 
 	start(1, mac_1);
 	be_settled();
-	CU_ASSERT_EQUAL(uroce_neigh_hold(&neigh, ip(2)), 0);
+	CU_ASSERT_EQUAL(hold(ip(2)), 0);
 	CU_ASSERT_EQUAL(next(), 60);
 	CU_ASSERT_EQUAL(give(linux_answers, sizeof(linux_answers)), 0);
 	for (int round = 0; round < 2; round++) {
@@ -124,7 +124,7 @@ static void a_known_one_is_asked_again(void)
 		CU_ASSERT_EQUAL(next(), 60);
 		/* Three times it alone, then all. */
 		CU_ASSERT_EQUAL(memcmp(out, mac_2, 6) == 0, i < 3);
-		CU_ASSERT_EQUAL(uroce_neigh_find(&neigh, ip(2), mac), 1);
+		CU_ASSERT_EQUAL(find_mac(ip(2), mac), 1);
 		now_ns += 10 * SECOND_NS;
 	}
 	CU_ASSERT_EQUAL(atomic_load(&neigh.version), 1);
@@ -151,7 +151,7 @@ static void only_what_was_asked_is_believed(void)
 	start(1, mac_1);
 	be_settled();
 	CU_ASSERT_EQUAL(answer_from(mac_3), 0);
-	CU_ASSERT_EQUAL(uroce_neigh_find(&neigh, ip(2), mac), 0);
+	CU_ASSERT_EQUAL(find_mac(ip(2), mac), 0);
 	CU_ASSERT_EQUAL(neigh.num, 0);
 	CU_ASSERT_EQUAL(neigh.counters.unasked, 1);
 	uroce_neigh_fini(&neigh);
@@ -162,13 +162,13 @@ static void a_changed_mac_is_followed_and_counted(void)
 	uint8_t mac[6];
 
 	start(1, mac_1);
-	CU_ASSERT_EQUAL(uroce_neigh_hold(&neigh, ip(2)), 0);
+	CU_ASSERT_EQUAL(hold(ip(2)), 0);
 	CU_ASSERT_EQUAL(answer_from(mac_2), 0);
 	CU_ASSERT_EQUAL(answer_from(mac_2), 0);
 	CU_ASSERT_EQUAL(neigh.counters.changed, 0);
 	CU_ASSERT_EQUAL(answer_from(mac_3), 0);
 	CU_ASSERT_EQUAL(neigh.counters.changed, 1);
-	CU_ASSERT_EQUAL(uroce_neigh_find(&neigh, ip(2), mac), 2);
+	CU_ASSERT_EQUAL(find_mac(ip(2), mac), 2);
 	CU_ASSERT_EQUAL(memcmp(mac, mac_3, 6), 0);
 	CU_ASSERT_EQUAL(atomic_load(&neigh.version), 2);
 	uroce_neigh_fini(&neigh);
@@ -180,14 +180,14 @@ static void what_the_application_said_holds(void)
 
 	start(1, mac_1);
 	be_settled();
-	CU_ASSERT_EQUAL(uroce_neigh_set(&neigh, ip(2), mac_2), 0);
-	CU_ASSERT_EQUAL(uroce_neigh_hold(&neigh, ip(2)), 0);
+	CU_ASSERT_EQUAL(uroce_neigh_set(&neigh, untagged(ip(2)), mac_2), 0);
+	CU_ASSERT_EQUAL(hold(ip(2)), 0);
 	CU_ASSERT_EQUAL(next(), 0);
 	CU_ASSERT_EQUAL(answer_from(mac_2), 0);
 	CU_ASSERT_EQUAL(neigh.counters.static_refused, 0);
 	CU_ASSERT_EQUAL(answer_from(mac_3), 0);
 	CU_ASSERT_EQUAL(neigh.counters.static_refused, 1);
-	CU_ASSERT_EQUAL(uroce_neigh_find(&neigh, ip(2), mac), 1);
+	CU_ASSERT_EQUAL(find_mac(ip(2), mac), 1);
 	CU_ASSERT_EQUAL(memcmp(mac, mac_2, 6), 0);
 	now_ns += 3600 * SECOND_NS;
 	CU_ASSERT_EQUAL(next(), 0);
@@ -198,14 +198,14 @@ static void a_full_table_makes_room_for_who_is_needed(void)
 {
 	start(1, mac_1);
 	for (uint32_t i = 0; i < UROCE_NEIGH_MAX; i++)
-		CU_ASSERT_EQUAL(uroce_neigh_hold(&neigh, uroce_gid_of_ipv4(0x0a000000 + i)), 0);
-	CU_ASSERT_EQUAL(uroce_neigh_hold(&neigh, ip(2)), -ENOMEM);
-	CU_ASSERT_EQUAL(uroce_neigh_set(&neigh, ip(2), mac_2), -ENOMEM);
-	uroce_neigh_release(&neigh, uroce_gid_of_ipv4(0x0a000007), 5);
-	uroce_neigh_release(&neigh, uroce_gid_of_ipv4(0x0a000009), 4);
-	CU_ASSERT_EQUAL(uroce_neigh_hold(&neigh, ip(2)), 0);
+		CU_ASSERT_EQUAL(hold(uroce_gid_of_ipv4(0x0a000000 + i)), 0);
+	CU_ASSERT_EQUAL(hold(ip(2)), -ENOMEM);
+	CU_ASSERT_EQUAL(uroce_neigh_set(&neigh, untagged(ip(2)), mac_2), -ENOMEM);
+	uroce_neigh_release(&neigh, untagged(uroce_gid_of_ipv4(0x0a000007)), 5);
+	uroce_neigh_release(&neigh, untagged(uroce_gid_of_ipv4(0x0a000009)), 4);
+	CU_ASSERT_EQUAL(hold(ip(2)), 0);
 	/* Who was free for longer has gone. */
-	CU_ASSERT_TRUE(uroce_gid_equal(neigh.entries[9].addr, ip(2)));
+	CU_ASSERT_TRUE(uroce_gid_equal(neigh.entries[9].hop.addr, ip(2)));
 	CU_ASSERT_EQUAL(neigh.entries[9].users, 1);
 	uroce_neigh_fini(&neigh);
 }
@@ -232,9 +232,9 @@ static void who_asks_is_known_if_wanted(void)
 	uint8_t mac[6];
 
 	start(2, mac_2);
-	CU_ASSERT_EQUAL(uroce_neigh_hold(&neigh, ip(1)), 0);
+	CU_ASSERT_EQUAL(hold(ip(1)), 0);
 	CU_ASSERT_EQUAL(give(linux_asks, sizeof(linux_asks)), 60);
-	CU_ASSERT_EQUAL(uroce_neigh_find(&neigh, ip(1), mac), 1);
+	CU_ASSERT_EQUAL(find_mac(ip(1), mac), 1);
 	CU_ASSERT_EQUAL(memcmp(mac, mac_1, 6), 0);
 	uroce_neigh_fini(&neigh);
 }

@@ -87,9 +87,12 @@ FAILING(struct rte_mempool *, rte_pktmbuf_pool_create,
 	(const char *name, unsigned int n, unsigned int cache, uint16_t private_bytes,
 		uint16_t room, int socket),
 	(name, n, cache, private_bytes, room, socket), NULL, -ENOMEM)
-FAILING(struct rte_ring *, rte_ring_create,
-	(const char *name, unsigned int n, int socket, unsigned int flags),
-	(name, n, socket, flags), NULL, -ENOMEM)
+FAILING(enum rte_proc_type_t, rte_eal_process_type, (void), (), RTE_PROC_SECONDARY, -EPERM)
+FAILING(int, rte_eth_dev_owner_get, (uint16_t port, struct rte_eth_dev_owner *owner), (port, owner),
+	-EIO, 0)
+FAILING(int, rte_eth_dev_owner_new, (uint64_t * id), (id), -EIO, -EBUSY)
+FAILING(int, rte_eth_dev_owner_set, (uint16_t port, const struct rte_eth_dev_owner *owner),
+	(port, owner), -EIO, -EBUSY)
 
 /* What is sent on a queue comes back on it. */
 static bool make_port(void)
@@ -136,8 +139,10 @@ static int open_and_close(const struct uroce_device_conf *conf, long n)
 
 static bool is_anything_left(void)
 {
-	return rte_mempool_lookup("uroce_0") || rte_ring_lookup("uroce_steer_0_0") ||
-		rte_ring_lookup("uroce_steer_0_1");
+	struct rte_eth_dev_owner owner;
+
+	return rte_mempool_lookup("uroce_0") || rte_eth_dev_owner_get(0, &owner) != 0 ||
+		owner.id != RTE_ETH_DEV_NO_OWNER;
 }
 
 /* How many openings were refused. */

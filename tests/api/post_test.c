@@ -328,7 +328,9 @@ static void what_is_shared_lies_where_it_did(void)
 	AT(uroce_wc, src_qpn, 28);
 	AT(uroce_wc, flags, 32);
 	AT(uroce_wc, vendor_err, 36);
-	CU_ASSERT_EQUAL(sizeof(struct uroce_wc), 40);
+	AT(uroce_wc, vlan, 40);
+	AT(uroce_wc, sl, 42);
+	CU_ASSERT_EQUAL(sizeof(struct uroce_wc), 48);
 	AT(uroce_recv_wr, wr_id, 0);
 	AT(uroce_recv_wr, sge, 8);
 	AT(uroce_recv_wr, num_sge, 16);

@@ -16,6 +16,7 @@
 
 #include "cunit_run.h"
 #include "pcap/frame.h"
+#include "pcap/reader.h"
 #include "pcap/replay.h"
 #include "pcap/writer.h"
 
@@ -118,6 +119,8 @@ static const struct expected expected_public[] = {
 	{"huawei-nic-rc-send-imm.pcap", {2, 0, 0, 0}, {2, 0, 0, 0}, {NULL}},
 	{"rxe-cm-write-read-a.pcap", {1, 0, 0, 2}, {1, 0, 0, 2}, {QP_1}},
 	{"derived-ce-marked-routed.pcap", {3, 0, 0, 2}, {3, 0, 0, 2}, {QP_1}},
+	{"derived-vlan100-pcp3.pcap", {3, 0, 0, 2}, {3, 0, 0, 2}, {QP_1}},
+	{"derived-qinq.pcap", {0, 0, 0, 0}, {0, 0, 0, 0}, {NULL}},
 	{"derived-nanosecond-magic.pcap", {3, 0, 0, 2}, {3, 0, 0, 2}, {QP_1}},
 	{"derived-pcapng.pcapng", {3, 0, 0, 2}, {3, 0, 0, 2}, {QP_1}},
 	{"derived-snaplen-96.pcap", {0, 0, 0, 5}, {0, 0, 0, 5}, {NOT_WHOLE}},
@@ -628,6 +631,87 @@ static void a_half_addressed_group_is_skipped(void)
 	group_is_skipped("cm-mckey", UROCE_QPN_MULTICAST, 1);
 }
 
+/* ---- VLANs ---- */
+
+/* The frames of a capture with a tag in each, its priority by the direction; into path. */
+static void write_tagged(const char *name, char *path)
+{
+	struct uroce_pcap_reader *reader;
+	struct uroce_pcap_writer *writer;
+	struct uroce_pcap_frame frame;
+	static uint8_t copy[16384];
+	char from[512], err[512];
+	int fd;
+
+	strcpy(path, "/tmp/uroce-vlan-XXXXXX");
+	fd = mkstemp(path);
+	CU_ASSERT_FATAL(fd >= 0);
+	close(fd);
+	snprintf(from, sizeof(from), "%s/%s.pcap", captures(), name);
+	CU_ASSERT_EQUAL_FATAL(uroce_pcap_reader_open(from, &reader, err, sizeof(err)), 0);
+	CU_ASSERT_EQUAL_FATAL(uroce_pcap_writer_open(path, &writer, err, sizeof(err)), 0);
+	while (uroce_pcap_reader_next(reader, &frame) == 1) {
+		bool odd = frame.data[11] & 1;
+
+		memcpy(copy, frame.data, 12);
+		uroce_store_be32(copy + 12, odd ? 0x81006064 : 0x8100e064);
+		memcpy(copy + 16, frame.data + 12, frame.captured_bytes - 12);
+		CU_ASSERT_EQUAL(uroce_pcap_writer_write(
+					writer, frame.time_ns, copy, frame.captured_bytes + 4),
+			0);
+	}
+	uroce_pcap_reader_close(reader);
+	CU_ASSERT_EQUAL(uroce_pcap_writer_close(writer), 0);
+}
+
+static const struct expected *expected_of(const char *name)
+{
+	for (size_t i = 0; i < sizeof(expected) / sizeof(expected[0]); i++)
+		if (strcmp(expected[i].name, name) == 0)
+			return &expected[i];
+	CU_FAIL_FATAL("no such capture");
+	return NULL;
+}
+
+static void tags_change_no_verdict(void)
+{
+	static const char *const names[] = {"rc-all-ops", "ipv6-rc-all-ops", "rnr-nak",
+		"loss-read-response-first", "uc-all-ops", "ud-pingpong-1k", "ipv6-ud-pingpong-1k",
+		"cm-mckey"};
+	char path[64];
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		const struct expected *want = expected_of(names[i]);
+		struct uroce_exchanges all;
+
+		write_tagged(names[i], path);
+		open_capture("", path, "", &all);
+		count(&all, UROCE_REPLAY_RESPONDER, want);
+		count(&all, UROCE_REPLAY_REQUESTER, want);
+		uroce_exchanges_fini(&all);
+		unlink(path);
+	}
+}
+
+/* VLAN, priority, the bit between them: one bit is enough. */
+static void a_wrong_tag_is_seen(void)
+{
+	struct uroce_replay_result result;
+	struct uroce_exchanges all;
+	char path[64];
+
+	write_tagged("rc-read-lat-64", path);
+	for (uint32_t bit = 0; bit < 16; bit++) {
+		open_capture("", path, "", &all);
+		nth(&all.list[0], false, 3)->data[15 - bit / 8] ^= (uint8_t)(1u << bit % 8);
+		CU_ASSERT_EQUAL(
+			uroce_replay_run(&all.list[0], UROCE_REPLAY_RESPONDER, NULL, &result), 0);
+		CU_ASSERT_EQUAL(result.verdict, UROCE_REPLAY_DIFFERS);
+		uroce_exchanges_fini(&all);
+	}
+	unlink(path);
+}
+
 int main(void)
 {
 	static const struct unit_case cases[] = {
@@ -648,6 +732,8 @@ int main(void)
 			what_an_unreliable_receiver_does_not_get_is_seen},
 		{"the ICRC is compared too", the_icrc_is_compared_too},
 		{"a half addressed group is skipped", a_half_addressed_group_is_skipped},
+		{"tags change no verdict", tags_change_no_verdict},
+		{"a wrong tag is seen", a_wrong_tag_is_seen},
 	};
 
 	return run_suite("replay", cases, sizeof(cases) / sizeof(cases[0]));

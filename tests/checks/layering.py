@@ -38,15 +38,15 @@ ALLOWED = {
     "api": {"c11", "posix", "engine", "pmd_glue"},
     "pcap": {"c11", "posix", "libpcap", "engine"},
     "apps": {"c11", "posix", "dpdk", "public", "pcap"},
-    "tests": {"c11", "posix", "isa-l", "dpdk", "libpcap", "cunit", "sanitizer", "public",
+    "tests": {"c11", "posix", "isa-l", "dpdk", "libpcap", "cunit", "sanitizer", "verbs", "public",
               "engine", "pmd_glue", "api", "pcap", "apps"},
 }
 FOLDERS = list(ALLOWED)
 # What applications include; an installed header that is not named here counts as well.
-PUBLIC = ["api/uroce.h", "engine/status.h", "engine/stats.h"]
-# The tests' second opinions, on the wire format and on what a run must come to: nothing of them
-# may come from the first.
-INDEPENDENT = re.compile(r"(pcap/text|tests/sim/model)[^/]*\.[ch]$")
+PUBLIC = ["api/uroce.h", "engine/cm_status.h", "engine/status.h", "engine/stats.h"]
+# The tests' second opinions, on the wire format, on what a run must come to, and on both: nothing
+# of them may come from the first.
+INDEPENDENT = re.compile(r"(pcap/text|tests/sim/model|tests/interop/(guest|talk|peer)).*\.[ch]$")
 
 # What the engine may leave to others. The last is the linker's own, not a call.
 ENGINE_MAY_CALL = {"memcpy", "memmove", "memset", "memcmp", "__assert_fail", "__stack_chk_fail",
@@ -123,7 +123,7 @@ def kind_of_system_header(header):
         if stem.startswith("rte_"):
             return "dpdk"
     for prefix, kind in (("isa-l/", "isa-l"), ("pcap/", "libpcap"), ("CUnit/", "cunit"),
-                         ("sanitizer/", "sanitizer")):
+                         ("sanitizer/", "sanitizer"), ("infiniband/", "verbs")):
         if header.startswith(prefix):
             return kind
     return {"isa-l.h": "isa-l", "pcap.h": "libpcap"}.get(header, "unknown")

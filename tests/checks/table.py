@@ -8,8 +8,8 @@
 #   table.py --self-test  shows that each of these can fail
 #
 # A check is a place in a function of engine/*.c that decides against something: a drop or an errno
-# value that is returned, a reason to refuse a request, a status other than success, a verdict on
-# memory, a call of a function that refuses. It is known by its file, its function and its word,
+# value that is returned, a reason to refuse a request or a connection, a status other than success,
+# a verdict on memory, a call of a function that refuses. It is known by its file, its function and its word,
 # UROCE_DROP_PKEY or -EINVAL; a word that a function has three times needs three rows, in the order
 # of the code. A row is
 #
@@ -36,7 +36,7 @@ Row = collections.namedtuple("Row", "number file function what clause test sente
 NOT_CODE = re.compile(r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'', re.S)
 # A minus that is followed by a name at once is a sign: the format wants blanks around the other.
 # The last are functions that refuse for their caller; uroce_refused_invalid() is given a reason.
-WORD = re.compile(r"\bUROCE_(?:DROP|REFUSAL|STATUS|MR)_[A-Z0-9_]+\b|(?<![\w)])-E[A-Z0-9]+\b"
+WORD = re.compile(r"\bUROCE_(?:DROP|CM_DROP|REFUSAL|CM_REJECT|STATUS|MR)_[A-Z0-9_]+\b|(?<![\w)])-E[A-Z0-9]+\b"
                   r"|\b(?:(?:uroce_)?refused?_(?!invalid\()\w+|bad_response|imply_nak)(?=\()")
 # Of a word that is compared nothing depends but what the comparison decides.
 COMPARED = re.compile(r"(==|!=|\bcase)\s*$")
@@ -61,9 +61,10 @@ def is_check(word, before):
     """before: the code from the start of the statement up to the word."""
     if COMPARED.search(before) or word in ("UROCE_REFUSAL_NONE", "UROCE_STATUS_SUCCESS"):
         return False
-    if word.startswith(("UROCE_DROP_", "UROCE_MR_")):
+    if word.startswith(("UROCE_DROP_", "UROCE_CM_DROP_", "UROCE_MR_")):
         decides = re.search(r"\breturn\b|[^=!<>]=[^=]", before)
-        return bool(decides) and word not in ("UROCE_DROP_COUNT", "UROCE_MR_OK", "UROCE_MR_DEAD")
+        return bool(decides) and word not in (
+            "UROCE_DROP_COUNT", "UROCE_CM_DROP_COUNT", "UROCE_MR_OK", "UROCE_MR_DEAD")
     return True
 
 
@@ -199,10 +200,18 @@ g(void)
 		return refuse_it(uroce_refused_invalid(b, c));
 	return verdict == UROCE_MR_OK ? UROCE_MR_RANGE : k(UROCE_REFUSAL_NONE);
 }
+
+static enum uroce_cm_drop h(int a)
+{
+	if (a == UROCE_CM_REJECT_STALE)
+		return k(UROCE_CM_REJECT_TIMEOUT);
+	return a ? UROCE_CM_DROP_STATE : UROCE_CM_ACCEPTED;
+}
 """
 PLANTED_WORDS = [("f", "-EINVAL"), ("f", "-EINVAL"), ("g", "UROCE_DROP_ICRC"),
                  ("g", "UROCE_REFUSAL_KEY"), ("g", "UROCE_STATUS_LOC_PROT_ERR"),
-                 ("g", "refuse_it"), ("g", "UROCE_MR_RANGE")]
+                 ("g", "refuse_it"), ("g", "UROCE_MR_RANGE"),
+                 ("h", "UROCE_CM_REJECT_TIMEOUT"), ("h", "UROCE_CM_DROP_STATE")]
 PLANTED_TEST = 'x = {\n\t{"it is " /* so */\n\t"refused", f},\n\t{"it is dropped", g},\n};\n'
 PLANTED_TABLE = """# comment
 e.c | f | -EINVAL | C9-1 | t.c | it is refused
@@ -211,6 +220,8 @@ e.c | g | UROCE_DROP_ICRC: why | [recall] | t.c | it is refused
 e.c | g | UROCE_REFUSAL_KEY | [recall] | t.c | it is refused
 e.c | g | UROCE_STATUS_LOC_PROT_ERR | cannot happen | - | -
 e.c | g | refuse_it | [recall] | t.c | it is refused
+e.c | h | UROCE_CM_REJECT_TIMEOUT | [recall] | t.c | it is refused
+e.c | h | UROCE_CM_DROP_STATE | [recall] | t.c | it is refused
 e.c | g | UROCE_MR_RANGE | [recall] | t.c | it is refused
 """
 LINES = PLANTED_TABLE.splitlines(True)

@@ -22,6 +22,7 @@ import contextlib
 import json
 import os
 import pwd
+import re
 import select
 import shutil
 import signal
@@ -268,6 +269,9 @@ def test_arguments(perf, ping):
         [perf, "write", "--lat", "--qps", "2"], [perf, "atomic", "--atomic-op", "mul"],
         [perf, "write", "--client", "127.0.0.1"], [perf, "--server"],
         [perf, "--no-huge", "--", "--server", "--size", "4"], [perf, "write", "--addr", "1.2.3"],
+        [perf, "write", "--perftest"], [perf, "--no-huge", "--", "all", "--perftest", "--server"],
+        [perf, "--no-huge", "--", "write", "--perftest", "--server", "--verify"],
+        [perf, "--no-huge", "--", "write", "--perftest", "--server", "--size", "1..4"],
         [ping, "send"], [ping, "--op", "atomic"], [ping, "--count", "0"],
         [ping, "--interval", "x"],
     ]
@@ -289,10 +293,10 @@ def test_arguments(perf, ping):
 
 # ---- two processes over memif ----
 
-def memif_pair():
+def memif_pair(bsize=8192, addrs=(None, None)):
     vdev = "net_memif0,role=%s,socket=@uroce-test-" + str(PID) + \
-        ",socket-abstract=yes,bsize=8192"
-    return Pair("memif", (vdev % "server", vdev % "client"))
+        ",socket-abstract=yes,bsize=" + str(bsize)
+    return Pair("memif", (vdev % "server", vdev % "client"), addrs=addrs)
 
 
 def ask_telemetry(prefix, command):
@@ -411,6 +415,99 @@ def test_strangers(pair, perf):
                 server.communicate()
 
 
+# ---- perftest's exchange ----
+
+PERFTEST_KEY = re.compile(rb"0000:0010:[0-9a-f]{6}:[0-9a-f]{6}:[0-9a-f]{8}:[0-9a-f]{16}"
+                          rb":00:00:00:00:00:00:00:00:00:00:ff:ff:c0:00:02:4d:00000000:\0")
+
+
+def test_perftest(pair, perf):
+    """Both sides as perftest: what each of its tests says in which order is the same on both."""
+    for test in ("write", "read", "send", "atomic", "write --lat", "read --lat", "send --lat",
+                 "atomic --lat", "write --qps 3 --size 70000", "send --qps 3 --size 1"):
+        with check("perftest's exchange: %s" % test):
+            words = test.split() + ["--iters", "70", "--perftest"]
+            server = pair.server(perf, *words)
+            client = pair.client(perf, *words, "--json")
+            out, err = end(client)
+            demand(client.returncode == 0, err.strip())
+            row = rows_of(out)[0]
+            demand(row["iterations"] == 70 * row["qps"], "iterations", row)
+            said, err = end(server)
+            demand(server.returncode == 0, "the server's exit status", server.returncode, err)
+            reported = row["lat_us"] is None and row["op"] != "send"
+            demand(("%d messages of %d bytes" % (row["iterations"], row["size_bytes"]) in said)
+                   == reported, "the server was told", said)
+
+
+def perftest_client(port):
+    made = []
+
+    def connect():
+        made.append(socket.create_connection(("127.0.0.1", int(port)), timeout=PATIENCE))
+        return True
+
+    wait_until(connect)
+    return made[0]
+
+
+def swap(peer, mine, size):
+    peer.sendall(mine)
+    return peer.recv(size, socket.MSG_WAITALL)
+
+
+def greet(peer):
+    demand(swap(peer, b"5.80\0 and more..", 16) == b"6.06".ljust(16, b"\0"), "the version")
+    demand(swap(peer, struct.pack(">i", 16384), 4) == struct.pack(">i", 4096), "the cycle")
+    demand(swap(peer, struct.pack(">i", 128), 4) == struct.pack(">i", 64), "the cache line")
+    demand(swap(peer, b"3\0", 2) == b"5\0", "the path MTU")
+
+
+def test_perftest_octets(perf):
+    """A server of ours against octets as perftest sends them, and against worse."""
+    key = b"0000:0080:000011:abcdef:00021c00:00005566aab61000" + \
+        b":00:00:00:00:00:00:00:00:00:00:ff:ff:c0:00:02:01:00000000:\0"
+    strangers = {
+        "of an old version": (lambda peer: swap(peer, b"5.60".ljust(16, b"\0"), 16), "5.60"),
+        "that greets with nonsense": (lambda peer: [
+            swap(peer, b"6.06".ljust(16, b"\0"), 16), swap(peer, b"\xff\xff\xff\xff", 4),
+            swap(peer, b"\0\0\0\x40", 4)], "does not greet like perftest"),
+        "with an MTU that there is not": (lambda peer: [
+            swap(peer, b"6.06".ljust(16, b"\0"), 16), swap(peer, b"\0\0\x10\0", 4),
+            swap(peer, b"\0\0\0\x40", 4), swap(peer, b"9\0", 2)], "path MTU"),
+        "with a key that is none": (lambda peer: [greet(peer), swap(peer, b"x" * 108, 108)],
+                                    "where a queue pair was expected"),
+        "with a queue pair of 32 bits": (lambda peer: [
+            greet(peer), swap(peer, key.replace(b":000011:", b":9000011")[:108], 108)],
+            "where a queue pair was expected"),
+        "that leaves": (lambda peer: greet(peer), "ended before the test was over"),
+    }
+    pair = Pair("perftest", ("net_ring0", "net_ring0"), addrs=("192.0.2.77/24", None))
+    for name, (deal, words) in strangers.items():
+        with check("perftest's exchange: a client %s is refused in words" % name):
+            server = pair.server(perf, "write", "--perftest")
+            with perftest_client(pair.port) as peer:
+                deal(peer)
+            out, err = end(server)
+            demand(server.returncode == 1 and words in err, server.returncode, err)
+    with check("perftest's exchange: octet by octet"):
+        server = pair.server(perf, "write", "--perftest")
+        with perftest_client(pair.port) as peer:
+            greet(peer)
+            keys = [swap(peer, key, 108) for _ in range(4)]
+            demand(len(set(keys)) == 1 and PERFTEST_KEY.fullmatch(keys[0]), keys)
+            for number in (struct.pack(">Q", 65536), struct.pack(">Q", 5000),
+                           struct.pack(">d", 9e3), struct.pack(">d", 8.5e3),
+                           struct.pack(">d", 0.25)):
+                demand(swap(peer, number, 8) == bytes(8), "the server's report")
+            demand(swap(peer, key, 108) == keys[0], "the last key")
+            demand(peer.recv(5, socket.MSG_WAITALL) == b"done\0", "the last word")
+        out, err = end(server)
+        demand(server.returncode == 0, err)
+        demand("8500.00 MiB/s, 0.250000 million messages/s, 5000 messages of 65536 bytes" in out,
+               out)
+
+
 def test_memif(perf, ping):
     if not has_driver("memif"):
         skip("memif", "DPDK's memif driver is not installed (librte-net-memif23)")
@@ -425,6 +522,7 @@ def test_memif(perf, ping):
         check_latency(rows_of(out)[0])
         out, err = end(server)
         demand(server.returncode == 0, "the server's exit status", server.returncode, err)
+    test_perftest(pair, perf)
     test_telemetry(pair, perf)
     test_gone(pair, perf, signal.SIGKILL, "a server that is killed: the client ends, with words",
               ("closed the connection", "RETRY_EXC_ERR"))
@@ -663,6 +761,7 @@ def main():
         test_loopback(perf, ping)
         test_nobody(build, scratch)
         test_arguments(perf, ping)
+        test_perftest_octets(perf)
         test_memif(perf, ping)
         test_af_packet(perf)
     finally:

@@ -469,7 +469,7 @@ static void make_qp(struct side *side, struct uroce_qp **qp)
 		conf.window_pkts = take_number(9);
 	}
 	conf.signal_all = how & 4;
-	conf.worker = (uint16_t)(how >> 3 & 3) % 3;
+	conf.worker = how >> 3 & 3;
 	conf.qpn = how & 0x10 ? take_number(40) : 0;
 	err = uroce_qp_create(pd, &conf, qp);
 	MAY_FAIL(err, EINVAL, EOPNOTSUPP, ENOMEM, EEXIST);

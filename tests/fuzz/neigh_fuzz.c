@@ -3,9 +3,10 @@
  * Fuzzing the table of neighbours: what anybody on the link may send, while addresses are held and
  * let go and time passes.
  *
- * Lengths and checksums are right unless the input says otherwise. Whatever comes, an answer fits
- * its buffer and comes from our MAC, only what somebody held is learnt, what the application set
- * stays, and nobody makes the table grow.
+ * Lengths and checksums are right unless the input says otherwise; frames have the VLAN tag of the
+ * step. Whatever comes, an answer fits its buffer, comes from our MAC and goes by the VLAN that was
+ * asked in, only what somebody held is learnt, what the application set stays, and nobody makes the
+ * table grow.
  */
 #include "input.h"
 
@@ -17,19 +18,29 @@
 enum {
 	STEPS_MAX = 300,
 	ADDRS = 8, /* of others; the first is set by the application */
+	VLANS = 2,
+	NUM_OURS = 3,
+	NUM_STEPS = 7,
 	IP = UROCE_ETH_BYTES,
 	ROOM = 256,
 };
 
 static const uint8_t our_mac[6] = {2, 0, 0, 0, 0, 1}, static_mac[6] = {2, 0, 0, 0, 0, 9};
-static const struct uroce_gid ours[] = {
+static const struct uroce_gid ours[NUM_OURS] = {
 	{0, 0xffffc0000201}, {0x20010db8ull << 32, 1}, {0xfe80ull << 48, 1}};
+/* Of all three: without a tag, and in VLAN 100 with priority 3. */
+static const uint16_t tcis[VLANS] = {0, 0x6064};
+/* Ours with and without our priority, a priority alone, another VLAN; what is no tag. */
+static const uint8_t *const tags[] = {NULL, NULL, (const uint8_t *)"\x81\x00\x60\x64",
+	(const uint8_t *)"\x81\x00\x00\x64", (const uint8_t *)"\x81\x00\xe0\x00",
+	(const uint8_t *)"\x81\x00\x00\x65", (const uint8_t *)"\x88\xa8\x00\x64"};
 
 struct table {
 	struct uroce_neigh neigh;
 	struct input in;
 	uint64_t now_ns;
-	uint32_t held[ADDRS];
+	const uint8_t *tag; /* that frames are given with; NULL: none */
+	uint32_t held[VLANS][ADDRS];
 };
 
 static struct uroce_gid other(uint32_t i)
@@ -61,18 +72,42 @@ static void take_mac(struct input *in, uint8_t mac[6])
 		take_bytes(in, mac, 6);
 }
 
+static struct uroce_hop hop(uint32_t i, uint32_t vlan)
+{
+	return (struct uroce_hop){other(i), tcis[vlan] & UROCE_TCI_VLAN_MASK};
+}
+
+/* Of the tag that frames have now; VLANS: of none that is ours. */
+static uint32_t vlan_of_tag(const struct table *t)
+{
+	uint32_t vlan = t->tag ? uroce_load_be16(t->tag + 2) & UROCE_TCI_VLAN_MASK : 0;
+
+	if (t->tag && uroce_load_be16(t->tag) != UROCE_ETHERTYPE_VLAN)
+		return VLANS;
+	return vlan == 0 ? 0 : vlan == 100 ? 1 : VLANS;
+}
+
+/* The VLAN of what we say, with our priority. */
+static uint32_t vlan_of(const struct uroce_slot *slot)
+{
+	if (uroce_frame_eth_bytes(slot->data) == UROCE_ETH_BYTES)
+		return 0;
+	FUZZ_MUST(uroce_load_be16(slot->data + UROCE_ETH_BYTES) == tcis[1]);
+	return 1;
+}
+
 static void check(struct table *t, const struct uroce_slot *slot)
 {
 	uint8_t mac[6];
 
 	FUZZ_MUST(slot->bytes <= slot->capacity_bytes);
 	FUZZ_MUST(slot->bytes == 0 || memcmp(slot->data + UROCE_ETH_SMAC, our_mac, 6) == 0);
-	FUZZ_MUST(t->neigh.num <= ADDRS);
-	FUZZ_MUST(uroce_neigh_find(&t->neigh, other(0), mac) == 1);
+	FUZZ_MUST(t->neigh.num <= VLANS * ADDRS);
+	FUZZ_MUST(uroce_neigh_find(&t->neigh, hop(0, 0), mac) == 1);
 	FUZZ_MUST(memcmp(mac, static_mac, 6) == 0);
 	/* A group's MAC is nobody's. */
-	for (uint32_t i = 1; i < ADDRS; i++)
-		if (uroce_neigh_find(&t->neigh, other(i), mac) > 0)
+	for (uint32_t i = 1; i < VLANS * ADDRS; i++)
+		if (uroce_neigh_find(&t->neigh, hop(i % ADDRS, i / ADDRS), mac) > 0)
 			FUZZ_MUST(!(mac[0] & 1));
 }
 
@@ -81,13 +116,20 @@ static void give(struct table *t, const uint8_t *frame, uint32_t bytes)
 {
 	static uint8_t out[ROOM];
 	struct uroce_slot slot = {.data = out, .capacity_bytes = UROCE_NEIGH_FRAME_BYTES};
-	uint8_t *copy = malloc(bytes ? bytes : 1);
+	uint32_t macs = bytes < UROCE_ETH_TYPE ? bytes : UROCE_ETH_TYPE;
+	uint32_t tag = t->tag && bytes > macs ? UROCE_VLAN_BYTES : 0;
+	uint8_t *copy = malloc(bytes + tag ? bytes + tag : 1);
 
 	FUZZ_MUST(copy);
-	memcpy(copy, frame, bytes);
-	uroce_neigh_rx(&t->neigh, t->now_ns, copy, bytes, &slot);
+	memcpy(copy, frame, macs);
+	if (tag)
+		memcpy(copy + macs, t->tag, tag);
+	memcpy(copy + macs + tag, frame + macs, bytes - macs);
+	uroce_neigh_rx(&t->neigh, t->now_ns, copy, bytes + tag, &slot);
 	free(copy);
 	check(t, &slot);
+	/* What has a tag in itself besides is told by the tag that is the first. */
+	FUZZ_MUST(slot.bytes == 0 || !tag || vlan_of(&slot) == vlan_of_tag(t));
 }
 
 static void give_arp(struct table *t)
@@ -154,14 +196,14 @@ static void give_raw(struct table *t)
 
 static void hold_or_release(struct table *t)
 {
-	uint32_t i = take(&t->in, 1), which = i % ADDRS;
+	uint32_t i = take(&t->in, 1), which = i % ADDRS, vlan = vlan_of_tag(t) % VLANS;
 
-	if (i & 0x80 && t->held[which] > 0) {
-		uroce_neigh_release(&t->neigh, other(which), t->now_ns);
-		t->held[which]--;
+	if (i & 0x80 && t->held[vlan][which] > 0) {
+		uroce_neigh_release(&t->neigh, hop(which, vlan), t->now_ns);
+		t->held[vlan][which]--;
 	} else {
-		FUZZ_MUST(uroce_neigh_hold(&t->neigh, other(which)) == 0);
-		t->held[which]++;
+		FUZZ_MUST(uroce_neigh_hold(&t->neigh, hop(which, vlan), ours[which % 2]) == 0);
+		t->held[vlan][which]++;
 	}
 }
 
@@ -173,7 +215,8 @@ static void pass_time(struct table *t)
 
 	t->now_ns += 1ull << take(&t->in, 1) % 42;
 	for (uint32_t i = 0; uroce_neigh_tx(&t->neigh, t->now_ns, &slot) > 0; i++) {
-		FUZZ_MUST(i < 2 * ADDRS + 16);
+		FUZZ_MUST(i < 2 * VLANS * ADDRS + 32);
+		vlan_of(&slot);
 		check(t, &slot);
 	}
 }
@@ -181,17 +224,23 @@ static void pass_time(struct table *t)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 {
 	static struct table t;
-	static void (*const steps[])(struct table * t) = {
+	static void (*const steps[NUM_STEPS])(struct table * t) = {
 		give_raw, give_arp, give_arp, give_icmp6, give_icmp6, hold_or_release, pass_time};
 
 	memset(&t, 0, sizeof(t));
 	t.in = (struct input){data, bytes};
 	t.now_ns = 1000000000;
-	uroce_neigh_init(&t.neigh, ours, sizeof(ours) / sizeof(ours[0]));
+	uroce_neigh_init(&t.neigh);
 	uroce_neigh_start(&t.neigh, our_mac);
-	FUZZ_MUST(uroce_neigh_set(&t.neigh, other(0), static_mac) == 0);
-	for (int i = 0; i < STEPS_MAX && t.in.left > 0; i++)
-		steps[take(&t.in, 1) % (sizeof(steps) / sizeof(steps[0]))](&t);
+	for (uint32_t i = 0; i < NUM_OURS * VLANS; i++)
+		uroce_neigh_add_own(&t.neigh, ours[i % NUM_OURS], tcis[i / NUM_OURS]);
+	FUZZ_MUST(uroce_neigh_set(&t.neigh, hop(0, 0), static_mac) == 0);
+	for (int i = 0; i < STEPS_MAX && t.in.left > 0; i++) {
+		uint32_t what = take(&t.in, 1);
+
+		t.tag = tags[what / NUM_STEPS % (sizeof(tags) / sizeof(tags[0]))];
+		steps[what % NUM_STEPS](&t);
+	}
 	uroce_neigh_fini(&t.neigh);
 	return 0;
 }

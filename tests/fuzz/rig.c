@@ -35,6 +35,7 @@ struct endpoint_conf rig_take_conf(struct rig *rig)
 	how = take(in, 2);
 	conf.ipv6 = how & 0x8000;
 	rig->is_member = (how & 0x4000) && conf.caps.type == UROCE_QP_UD;
+	conf.tci = how & 0x2000 ? 0x6064 : 0;
 	conf.access = how &
 		(UROCE_ACCESS_REMOTE_WRITE | UROCE_ACCESS_REMOTE_READ | UROCE_ACCESS_REMOTE_ATOMIC |
 			UROCE_ACCESS_FLUSH_GLOBAL);
@@ -120,18 +121,51 @@ void rig_modify(struct rig *rig)
 
 /* ---- frames ---- */
 
-void rig_give(struct rig *rig, const uint8_t *data, uint32_t bytes)
+/* tag: four bytes for behind the MACs, if there is anything behind them; NULL: none. */
+static void give(struct rig *rig, const uint8_t *data, uint32_t bytes, const char *tag,
+	uint16_t flags, uint16_t tci)
 {
-	uint8_t *copy = malloc(bytes ? bytes : 1);
+	uint32_t macs = bytes < UROCE_ETH_TYPE ? bytes : UROCE_ETH_TYPE;
+	uint32_t tag_bytes = tag && bytes > macs ? UROCE_VLAN_BYTES : 0;
+	uint8_t *copy = malloc(bytes + tag_bytes ? bytes + tag_bytes : 1);
 	struct uroce_pkt pkt;
 
 	FUZZ_MUST(copy);
-	memcpy(copy, data, bytes);
+	memcpy(copy, data, macs);
+	if (tag_bytes)
+		memcpy(copy + macs, tag, tag_bytes);
+	memcpy(copy + macs + tag_bytes, data + macs, bytes - macs);
 	memset(&pkt, 0, sizeof(pkt));
 	pkt.data = copy;
-	pkt.bytes = bytes;
+	pkt.bytes = bytes + tag_bytes;
+	pkt.flags = flags;
+	pkt.tci = tci;
 	uroce_core_rx(&rig->ep.core, rig->now_ns, &pkt, 1);
 	free(copy);
+}
+
+void rig_give(struct rig *rig, const uint8_t *data, uint32_t bytes)
+{
+	give(rig, data, bytes, NULL, 0, 0);
+}
+
+/* To an endpoint in a VLAN: with its tag, in the frame or beside it, or as the input says. */
+static void give_tagged(struct rig *rig, const uint8_t *data, uint32_t bytes)
+{
+	static const char *const tags[] = {"\x81\x00\x60\x64", "\x81\x00\xf0\x64",
+		"\x81\x00\x60\x65", "\x81\x00\x60\x00", "\x88\xa8\x60\x64"};
+	uint32_t how = rig->ep.conf.tci ? take(&rig->in, 1) : 0x80;
+
+	if (rig->faultless && rig->ep.conf.tci)
+		how %= 2;
+	if (how & 0x80)
+		rig_give(rig, data, bytes);
+	else if (how & 1)
+		give(rig, data, bytes, NULL,
+			UROCE_PKT_TAG_STRIPPED | (how & 0x40 ? UROCE_PKT_TAGS_STRIPPED : 0),
+			how & 0x20 ? 101 : rig->ep.conf.tci);
+	else
+		give(rig, data, bytes, tags[how >> 1 & 0x10 ? (how >> 1) % 5 : 0], 0, 0);
 }
 
 void rig_give_raw(struct rig *rig)
@@ -221,7 +255,7 @@ void rig_give_built(struct rig *rig, const struct rig_packet *packet)
 	uroce_store_le32(bth + bytes, uroce_icrc(ip, ip_bytes, bytes - UROCE_BTH_BYTES));
 	if (damage & 0x8000)
 		f[(damage & 0x7fff) % frame] ^= damage_by;
-	rig_give(rig, f, frame);
+	give_tagged(rig, f, frame);
 }
 
 /* An address near the registered memory, under a key that may exist. */

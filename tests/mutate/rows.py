@@ -36,6 +36,8 @@ import table
 
 # By beginning: what a word becomes, what it becomes if that is what it is, what lets pass.
 OTHERS = {"UROCE_DROP_": ("UROCE_DROP_CNP", "UROCE_DROP_PKEY", "UROCE_ACCEPTED"),
+          "UROCE_CM_DROP_": ("UROCE_CM_DROP_CLASS", "UROCE_CM_DROP_FIELD", "UROCE_CM_ACCEPTED"),
+          "UROCE_CM_REJECT_": ("UROCE_CM_REJECT_NO_QP", "UROCE_CM_REJECT_TIMEOUT", "0"),
           "UROCE_STATUS_": ("UROCE_STATUS_GENERAL_ERR", "UROCE_STATUS_REM_OP_ERR",
                             "UROCE_STATUS_SUCCESS"),
           "UROCE_REFUSAL_": ("UROCE_REFUSAL_RECV_BAD", "UROCE_REFUSAL_PAD", "UROCE_REFUSAL_NONE"),

@@ -75,7 +75,7 @@ void drill_restart_reset(struct drill *d, const struct endpoint_conf *conf);
  * (offset in the endpoint's memory), absva N, rkey N, dma N, swap_add N, compare N, ACK, credits N,
  * RNR N, NAK N, syndrome N, msn N, orig N, imm N, inv N, pad N, tver N, pkey N, qp N, src N, dst N,
  * ecn, badicrc, dirtypad, trail N, tos N, ttl N, sport N, dmac N, qkey N, sqpn N, type N and
- * level N (of a FLUSH). Returns its bytes.
+ * level N (of a FLUSH), tci N (a VLAN tag; 0: none). Returns its bytes.
  */
 uint32_t drill_build_frame(const struct drill *d, const char *line, uint8_t *out);
 

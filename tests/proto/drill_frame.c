@@ -35,7 +35,7 @@ struct frame {
 	uint64_t swap_add, compare;
 	uint64_t syndrome, msn, orig, imm, inv;
 	uint64_t pad, tver, pkey, qp, src, dst, trail, tos, ttl, sport;
-	uint64_t qkey, sqpn, type, level, dmac, smac;
+	uint64_t qkey, sqpn, type, level, dmac, smac, tci;
 };
 
 /* Bytes being put one after the other. */
@@ -148,7 +148,7 @@ static bool read_field(struct frame *f, const char *word, int64_t number, const 
 		{"dst", &f->dst}, {"trail", &f->trail}, {"tos", &f->tos}, {"ttl", &f->ttl},
 		{"sport", &f->sport}, {"credits", &f->syndrome}, {"qkey", &f->qkey},
 		{"sqpn", &f->sqpn}, {"type", &f->type}, {"level", &f->level}, {"dmac", &f->dmac},
-		{"smac", &f->smac}};
+		{"smac", &f->smac}, {"tci", &f->tci}};
 
 	f->has_dma |= strcmp(word, "dma") == 0;
 	f->has_pad |= strcmp(word, "pad") == 0;
@@ -185,6 +185,7 @@ static struct frame read_line(const struct drill *d, const char *line)
 		.qkey = d->ep.conf.qkey,
 		.sqpn = DRILL_PEER_QPN,
 		.type = 1,
+		.tci = d->ep.conf.tci,
 		.dmac = 0x020000000000u | (uint8_t)d->ep.conf.ip,
 		.smac = 0x020000000000u | (uint8_t)d->ep.conf.peer_ip};
 	const char *at = line;
@@ -232,6 +233,8 @@ static void put_ethernet_to_udp(struct out *out, const struct frame *f)
 {
 	put(out, f->dmac, 6);
 	put(out, f->smac, 6);
+	if (f->tci)
+		put(out, 0x81000000 | f->tci, 4);
 	put(out, 0x0800, 2);
 	put(out, 0x45, 1);
 	put(out, f->tos, 1);
@@ -313,7 +316,7 @@ uint32_t drill_build_frame(const struct drill *d, const char *line, uint8_t *sta
 {
 	struct frame f = read_line(d, line);
 	struct out out = {start, start};
-	uint8_t *ip = start + 14;
+	uint8_t *ip = start + (f.tci ? 18 : 14);
 	uint32_t crc;
 
 	put_ethernet_to_udp(&out, &f);

@@ -143,6 +143,9 @@ static void dropped_with(
 
 static void somebody_elses(struct drill *d)
 {
+	uint8_t bytes[DRILL_FRAME_BYTES];
+	uint32_t n;
+
 	make_busy(d);
 	dropped_with(d, UROCE_DROP_NOT_OUR_MAC, 5, 0x77, false);
 	dropped_with(d, UROCE_DROP_NOT_IP, 12, 0x86, false);
@@ -150,6 +153,11 @@ static void somebody_elses(struct drill *d)
 	dropped_with(d, UROCE_DROP_NOT_ROCE_PORT, 37, 0xb8, false);
 	dropped_with(d, UROCE_DROP_LATER_FRAGMENT, 21, 1, true);
 	dropped_with(d, UROCE_DROP_DGID_NOT_OURS, 33, 99, true);
+	dropped(d, UROCE_DROP_VLAN_OTHER, "SEND_MIDDLE psn +2 ack len 256 tci 100");
+	/* A provider's tag before ours. */
+	n = drill_build_frame(d, "SEND_MIDDLE psn +2 ack len 256 tci 100", bytes);
+	memcpy(bytes + 12, "\x88\xa8", 2);
+	dropped_bytes(d, UROCE_DROP_TAGGED_TWICE, bytes, n, "a provider's tag");
 	end_busy(d);
 }
 
@@ -274,6 +282,11 @@ static void of_a_stranger(struct drill *d)
 	d->ep.core.conf.local.num_addrs = 2;
 	dropped(d, UROCE_DROP_DGID_NOT_QP, "SEND_MIDDLE psn +2 ack len 256 dst 0xc0000209");
 	dropped(d, UROCE_DROP_DGID_NOT_QP, "ACKNOWLEDGE psn +6 ACK dst 0xc0000209");
+	/* The queue pair's address, but in another VLAN than the queue pair. */
+	d->ep.core.conf.local.addrs[1] = d->ep.core.conf.local.addrs[0];
+	d->ep.core.conf.local.vlans[1] = 100;
+	dropped(d, UROCE_DROP_DGID_NOT_QP, "SEND_MIDDLE psn +2 ack len 256 tci 0x6064");
+	dropped(d, UROCE_DROP_DGID_NOT_QP, "ACKNOWLEDGE psn +6 ACK tci 100");
 	dropped(d, UROCE_DROP_PKEY, "SEND_MIDDLE psn +2 ack len 256 pkey 0xfffe");
 	dropped(d, UROCE_DROP_PKEY, "SEND_MIDDLE psn +2 ack len 256 pkey 0x8001");
 	dropped(d, UROCE_DROP_PKEY, "SEND_MIDDLE psn +2 ack len 256 pkey 0");

@@ -222,6 +222,25 @@ static void late_repeats_get_the_newest(struct drill *d)
 	}
 }
 
+/*
+ * Linux's soft-RoCE takes an ACK of a read's or atomic's own PSN for its answer: under loss its
+ * application got an atomic's result that was never fetched.
+ */
+static void repeats_do_not_acknowledge_reads(struct drill *d)
+{
+	inject(d, "RDMA_WRITE_ONLY psn +0 len 0; RDMA_READ_REQUEST psn +1 dma 300");
+	inject(d, "FETCH_ADD psn +3 va 0x1000");
+	expect(d,
+		"RDMA_READ_RESPONSE_FIRST psn +1 ACK msn 3 len 256; "
+		"RDMA_READ_RESPONSE_LAST psn +2 ACK msn 3 len 44; "
+		"ATOMIC_ACKNOWLEDGE psn +3 ACK msn 3 orig 0x%llx",
+		(unsigned long long)d->ep.qp->replays[1].original);
+	inject(d, "RDMA_WRITE_ONLY psn +0 ack len 0");
+	expect(d, "ACKNOWLEDGE psn +0 ACK msn 3; nothing");
+	inject(d, "RDMA_WRITE_ONLY psn +4 len 0; RDMA_WRITE_ONLY psn +0 ack len 0");
+	expect(d, "ACKNOWLEDGE psn +4 ACK msn 4; nothing");
+}
+
 static void msn_of_each(struct drill *d)
 {
 	post_recv(d, 200, 0x2000, 512);
@@ -264,6 +283,8 @@ int main(void)
 		{"a refusal never overtakes a read response", refusal_behind_read},
 		{"a repeat does not undo a NAK that is still to be sent", repeat_behind_a_gap},
 		{"every repeat is answered with the newest PSN", late_repeats_get_the_newest},
+		{"what a repeat is answered with is no PSN of a read or atomic",
+			repeats_do_not_acknowledge_reads},
 		{"the MSN counts messages of every kind", msn_of_each},
 	};
 

@@ -19,17 +19,7 @@
 #include <unistd.h>
 
 #include "../unit/cunit_run.h"
-
-#if defined(__SANITIZE_THREAD__)
-#define UNDER_THREAD_SANITIZER 1
-#elif defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-#define UNDER_THREAD_SANITIZER 1
-#endif
-#endif
-#ifndef UNDER_THREAD_SANITIZER
-#define UNDER_THREAD_SANITIZER 0
-#endif
+#include "sanitized.h"
 
 #define SKIP_UNDER_THREAD_SANITIZER() \
 	do { \

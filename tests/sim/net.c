@@ -302,7 +302,7 @@ static bool is_congested(struct net *net, const struct net_port_conf *conf, uint
 /* Congestion Experienced, into an IPv4 frame that says it may be told so. */
 static void mark(struct net_port *port, uint8_t *frame)
 {
-	uint8_t *ip = frame + UROCE_ETH_BYTES;
+	uint8_t *ip = frame + uroce_frame_eth_bytes(frame);
 	uint8_t *tos = ip + UROCE_IPV4_TOS;
 
 	if (uroce_frame_is_ipv6(frame) || (*tos & UROCE_ECN_MASK) == 0)

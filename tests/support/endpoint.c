@@ -65,7 +65,8 @@ static void init_core(struct endpoint *ep)
 		.num_trace = ENDPOINT_TRACE,
 		.local = {.mac = {2, 0, 0, 0, 0, (uint8_t)ep->conf.ip},
 			.num_addrs = 1,
-			.addrs = {endpoint_gid(&ep->conf, ep->conf.ip)}},
+			.addrs = {endpoint_gid(&ep->conf, ep->conf.ip)},
+			.vlans = {ep->conf.tci & UROCE_TCI_VLAN_MASK}},
 		.ahs = ep->ahs,
 		.num_ahs = ENDPOINT_AHS,
 		.mtu_bytes = ep->conf.mtu_bytes,
@@ -112,6 +113,8 @@ void endpoint_init(struct endpoint *ep, const struct endpoint_conf *conf)
 		.smac = {2, 0, 0, 0, 0, (uint8_t)conf->ip},
 		.dmac = {2, 0, 0, 0, 0, (uint8_t)conf->peer_ip},
 		.ttl = 64,
+		.tci = conf->tci,
+		.vlan = conf->tci & UROCE_TCI_VLAN_MASK,
 		.resolved = true};
 	ep->cq = must_allocate(uroce_cq_bytes(cqes, 1));
 	uroce_cq_init(ep->cq, cqes, 1);

@@ -42,7 +42,8 @@ struct endpoint_conf {
 	uint32_t srq_wr; /* 0: receives of its own; else a shared queue for so many */
 	uint32_t cqes;	 /* 0: ENDPOINT_CQES */
 	bool signal_all;
-	bool ipv6; /* addresses are 2001:db8:: and the four bytes of ip */
+	bool ipv6;    /* addresses are 2001:db8:: and the four bytes of ip */
+	uint16_t tci; /* VLAN tag of all frames; 0: none */
 };
 
 struct endpoint {

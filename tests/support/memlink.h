@@ -19,6 +19,9 @@ struct memlink {
 	struct uroce_ring in; /* frames for this side */
 	struct memlink *peer;
 	void *memory;
+	/* Of one of several workers of a device: */
+	struct uroce_steer *steer; /* for frames that another wants; NULL: there is no other */
+	uint32_t id;
 };
 
 extern const struct uroce_link_ops memlink_ops;
@@ -31,5 +34,17 @@ void memlink_fini(struct memlink *a, struct memlink *b);
  * link, with path MTU 4096. */
 struct uroce_device *memlink_open(
 	struct memlink *link, unsigned int id, const struct uroce_device_conf *conf);
+
+/* The next frame that waits for this side, and its bytes; NULL: there is none. */
+const uint8_t *memlink_next(struct memlink *link, uint32_t *bytes);
+
+/*
+ * The same with `num` workers, each with a link of its own; what comes by one and is for another is
+ * handed over, as on a port. steer: the caller's memory, for memlink_close_many.
+ */
+struct uroce_device *memlink_open_many(struct memlink *links, uint32_t num,
+	struct uroce_steer *steer, unsigned int id, const struct uroce_device_conf *conf);
+/* After the device: frees what was handed over and never taken. */
+void memlink_close_many(struct uroce_steer *steer);
 
 #endif

@@ -272,7 +272,7 @@ static void the_parser_returns_the_extension_headers(void)
 	stop();
 }
 
-static void the_longest_frame_fills_its_slot_to_the_last_byte(void)
+static void the_longest_frame_fills_its_slot_but_for_a_tag(void)
 {
 	static const uint32_t mtus[] = {256, 512, 1024, 2048, 4096};
 
@@ -289,7 +289,7 @@ static void the_longest_frame_fills_its_slot_to_the_last_byte(void)
 		p = append(uroce_build_reth(p, 1, 2, mtu), "\x12\x34\x56\x78", 4);
 		memset(p, 0x3c, mtu);
 		finish(p + mtu, mtu);
-		CU_ASSERT_EQUAL(slot.bytes, slot.capacity_bytes - (v6 ? 0 : 20));
+		CU_ASSERT_EQUAL(slot.bytes, slot.capacity_bytes - 4 - (v6 ? 0 : 20));
 		pkt = parse_back();
 		CU_ASSERT_EQUAL(pkt.payload_bytes, mtu);
 		CU_ASSERT_EQUAL(uroce_pkt_imm(&pkt), 0x12345678);
@@ -402,6 +402,39 @@ static void source_ports_are_constant_dynamic_and_spread(void)
 	stop();
 }
 
+/* The label's upper six bits folded into the lower fourteen, as libibverbs has it. */
+static void a_flow_label_decides_the_source_port(void)
+{
+	static const struct {
+		uint32_t label, port;
+	} lines[] = {{0x00001, 0xc001}, {0x03fff, 0xffff}, {0x04000, 0xc001}, {0xfc000, 0xc03f},
+		{0xfffff, 0xffc0}, {0xabcde, 0xfcf4}, {0x80000, 0xc020}};
+	const struct uroce_datagram to = {.path = &path, .qpn = 5};
+
+	for (int v6 = 0; v6 < 2; v6++)
+		for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
+			uint32_t at = v6 ? 14 + 40 : AT_UDP;
+
+			start(256);
+			core.conf.mtu_bytes = 256;
+			if (v6)
+				use_ipv6();
+			path.flow_label = lines[i].label;
+			uroce_build_template(&qp);
+			/* Whatever the numbers of the queue pairs are. */
+			for (uint32_t qpn = 0x10; qpn < 0x20; qpn++) {
+				qp.qpn = qpn;
+				uroce_build_template(&qp);
+				finish(begin((struct uroce_bth){.opcode = 0x04}), 0);
+				CU_ASSERT_EQUAL(frame_be16(slot.data + at), lines[i].port);
+			}
+			uroce_build_start_datagram(
+				&core, &qp, &slot, (struct uroce_bth){.opcode = 0x64}, &to);
+			CU_ASSERT_EQUAL(frame_be16(slot.data + at), lines[i].port);
+		}
+	stop();
+}
+
 static void a_rebuilt_template_follows_the_path(void)
 {
 	static const uint8_t mac[6] = {0x22, 1, 2, 3, 4, 5};
@@ -492,8 +525,8 @@ int main(void)
 		{"The parser returns what was built", the_parser_returns_what_was_built},
 		{"The parser returns the extension headers",
 			the_parser_returns_the_extension_headers},
-		{"The longest frame fills its slot to the last byte",
-			the_longest_frame_fills_its_slot_to_the_last_byte},
+		{"The longest frame fills its slot but for a tag",
+			the_longest_frame_fills_its_slot_but_for_a_tag},
 		{"The IP checksum is right for every length and path",
 			the_ip_checksum_is_right_for_every_length_and_path},
 		{"The ICRC is what the bits say", the_icrc_is_what_the_bits_say},
@@ -502,6 +535,7 @@ int main(void)
 		{"Every frame built is counted", every_frame_built_is_counted},
 		{"Source ports are constant, dynamic and spread",
 			source_ports_are_constant_dynamic_and_spread},
+		{"A flow label decides the source port", a_flow_label_decides_the_source_port},
 		{"A rebuilt template follows the path", a_rebuilt_template_follows_the_path},
 		{"A congestion notification is what hardware sends",
 			a_notification_is_what_hardware_sends},

@@ -461,7 +461,6 @@ static void a_datagram_to_another_address_is_handed_back_unjudged(void)
 static void each_of_our_addresses_is_ours_and_no_others(void)
 {
 	start_from_a_good_frame();
-	CU_ASSERT_EQUAL(UROCE_LOCAL_ADDRS_MAX, 8);
 	for (uint32_t num = 0; num <= UROCE_LOCAL_ADDRS_MAX; num++)
 		for (uint32_t i = 0; i < UROCE_LOCAL_ADDRS_MAX; i++) {
 			for (uint32_t j = 0; j < UROCE_LOCAL_ADDRS_MAX; j++)

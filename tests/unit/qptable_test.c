@@ -335,6 +335,61 @@ static void a_number_in_use_elsewhere_is_not_drawn_again(void)
 	CU_ASSERT_TRUE(is_at(0x13, 1));
 }
 
+/* ---- owners in numbers ---- */
+
+static uint32_t drawn_by(uint32_t owner)
+{
+	uint32_t qpn = 0;
+
+	CU_ASSERT_EQUAL_FATAL(uroce_qptable_add(&table, &qpn, body(0), owner), 0);
+	return qpn;
+}
+
+static void drawn_numbers_end_in_their_owner(void)
+{
+	static const uint32_t owners[] = {1, 2, 3, 4, 5, 16};
+	static const uint32_t masks[] = {0, 1, 3, 3, 7, 15};
+
+	for (size_t i = 0; i < sizeof(owners) / sizeof(owners[0]); i++) {
+		start(LOG2, 0x12345678);
+		uroce_qptable_mark_owners(&table, owners[i]);
+		for (uint32_t n = 0; n < 32; n++) {
+			uint32_t owner = n % owners[i], qpn = drawn_by(owner);
+
+			CU_ASSERT_EQUAL(qpn & masks[i], owner & masks[i]);
+			CU_ASSERT_TRUE(is_known(qpn));
+		}
+	}
+}
+
+/* Also over many lives of a slot. */
+static void an_owner_gets_its_own_numbers_again_and_again(void)
+{
+	start(LOG2, 7);
+	uroce_qptable_mark_owners(&table, 4);
+	for (uint32_t i = 0; i < 10000; i++) {
+		uint32_t qpn = drawn_by(i % 4);
+
+		CU_ASSERT_EQUAL(qpn % 4, i % 4);
+		uroce_qptable_remove(&table, qpn);
+	}
+}
+
+static void an_owner_without_numbers_of_its_own_gets_others(void)
+{
+	start(LOG2, 3);
+	uroce_qptable_mark_owners(&table, 4);
+	/* All that end in 2, asked for by another. */
+	for (uint32_t qpn = 0x102; qpn < 0x102 + NUM_SLOTS; qpn += 4)
+		CU_ASSERT_EQUAL(add_as(qpn, 1), 0);
+	for (uint32_t i = NUM_SLOTS / 4; i < NUM_USABLE; i++) {
+		uint32_t qpn = drawn_by(2);
+
+		CU_ASSERT_NOT_EQUAL(qpn % 4, 2);
+		CU_ASSERT_TRUE(is_known(qpn));
+	}
+}
+
 static void a_table_three_quarters_full_takes_no_more(void)
 {
 	uint32_t qpn = 0, first = 0;
@@ -451,6 +506,11 @@ int main(void)
 			drawn_numbers_keep_clear_of_asked_for_ones},
 		{"A number in use elsewhere is not drawn again",
 			a_number_in_use_elsewhere_is_not_drawn_again},
+		{"Drawn numbers end in their owner", drawn_numbers_end_in_their_owner},
+		{"An owner gets its own numbers again and again",
+			an_owner_gets_its_own_numbers_again_and_again},
+		{"An owner without numbers of its own gets others",
+			an_owner_without_numbers_of_its_own_gets_others},
 		{"A table three quarters full takes no more",
 			a_table_three_quarters_full_takes_no_more},
 		{"A hundred thousand random steps agree with the reference",

@@ -155,7 +155,9 @@ static void only_what_is_somebody_elses_is_handed_back(void)
 			rows[i].is == UROCE_DROP_NOT_IP || rows[i].is == UROCE_DROP_NOT_UDP ||
 			rows[i].is == UROCE_DROP_NOT_ROCE_PORT ||
 			rows[i].is == UROCE_DROP_LATER_FRAGMENT ||
-			rows[i].is == UROCE_DROP_DGID_NOT_OURS;
+			rows[i].is == UROCE_DROP_DGID_NOT_OURS ||
+			rows[i].is == UROCE_DROP_VLAN_OTHER ||
+			rows[i].is == UROCE_DROP_TAGGED_TWICE;
 
 		CU_ASSERT_EQUAL(rows[i].want, somebody_elses);
 		CU_ASSERT_NOT_EQUAL(rows[i].is, UROCE_ACCEPTED);

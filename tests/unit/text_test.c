@@ -137,17 +137,28 @@ static void ip_options_are_part_of_the_icrc(void)
 	check_text(built_line(frame), "RC_SEND_ONLY qp 0x000011 psn 100 len 4 icrc ok");
 }
 
-static void vlan_tags_are_stepped_over(void)
+static void vlan_tags_are_told(void)
 {
-	static const uint8_t tags[8] = {0x88, 0xa8, 0x00, 0x07, 0x81, 0x00, 0x60, 0x64};
-	uint8_t tagged[sizeof(ack) + 8];
+	static const uint8_t tags[12] = {
+		0x88, 0xa8, 0x10, 0x07, 0x81, 0x00, 0x60, 0x64, 0x81, 0x00, 0x0f, 0xfe};
+	static const struct {
+		uint32_t at, bytes;
+		const char *words;
+	} lines[] = {{0, 0, ""}, {4, 4, " vlan 100 pcp 3"}, {8, 4, " vlan 4094"},
+		{0, 8, " svlan 7 dei vlan 100 pcp 3"}, {0, 12, " svlan 7 dei vlan 100 pcp 3"}};
+	uint8_t tagged[sizeof(ack) + 12];
 
-	for (uint32_t bytes = 4; bytes <= 8; bytes += 4) {
+	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
+		uint32_t bytes = lines[i].bytes;
+		char want[160];
+
 		memcpy(tagged, ack, 12);
-		memcpy(tagged + 12, tags + 8 - bytes, bytes);
+		memcpy(tagged + 12, tags + lines[i].at, bytes);
 		memcpy(tagged + 12 + bytes, ack + 12, sizeof(ack) - 12);
-		check_frame(tagged, (uint32_t)sizeof(ack) + bytes,
-			"RC_ACKNOWLEDGE qp 0x00001a psn 14195753 ACK credits none msn 1 icrc ok");
+		snprintf(want, sizeof(want),
+			"RC_ACKNOWLEDGE qp 0x00001a psn 14195753 ACK credits none msn 1%s icrc ok",
+			lines[i].words);
+		check_frame(tagged, (uint32_t)sizeof(ack) + bytes, want);
 	}
 }
 
@@ -411,7 +422,7 @@ int main(void)
 		{"a later fragment is not taken for roce", a_later_fragment_is_not_taken_for_roce},
 		{"bytes behind the datagram do not count", bytes_behind_the_datagram_do_not_count},
 		{"ip options are part of the icrc", ip_options_are_part_of_the_icrc},
-		{"vlan tags are stepped over", vlan_tags_are_stepped_over},
+		{"vlan tags are told", vlan_tags_are_told},
 		{"any flipped bit that the icrc covers is seen",
 			any_flipped_bit_that_the_icrc_covers_is_seen},
 		{"an icrc of zeros is absent", an_icrc_of_zeros_is_absent},
