@@ -95,6 +95,7 @@ int uroce_worker_init(struct uroce_worker *worker, struct uroce_device *dev, uns
 		.num_trace = TRACE_EVENTS,
 		.num_ahs = uroce_ring_round_up(dev->conf.max_ahs),
 		.mtu_bytes = dev->active_mtu_bytes,
+		.dcqcn = dev->conf.dcqcn,
 	};
 
 	for (uint32_t i = 0; i < dev->num_addrs; i++) {

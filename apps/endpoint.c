@@ -115,6 +115,7 @@ int uroce_endpoint_open(
 	int err;
 
 	memset(endpoint, 0, sizeof(*endpoint));
+	endpoint->pace = given->pace;
 	err = uroce_device_open(&conf, &endpoint->device);
 	if (err) {
 		explain_open(err, port_id, given->addr);

@@ -27,12 +27,20 @@ int uroce_app_start_eal(const struct uroce_arguments *arguments);
 /* Ends EAL, with what it left in the file system. Close every endpoint first. */
 void uroce_app_stop_eal(void);
 
+/* What the user may choose of how queue pairs send; see struct uroce_qp_modify_attr. */
+struct uroce_endpoint_pace {
+	bool dcqcn;
+	uint32_t keepalive_ms;
+	uint64_t rate_limit_bps;
+};
+
 /* What of a device the user may choose; 0: what the library does by default. */
 struct uroce_endpoint_conf {
 	const char *addr;
 	uint16_t mtu_bytes;
 	uint16_t workers;
 	uint16_t queues;
+	struct uroce_endpoint_pace pace;
 };
 
 struct uroce_endpoint {
@@ -40,6 +48,7 @@ struct uroce_endpoint {
 	struct uroce_worker *worker;
 	struct uroce_pd *pd;
 	struct uroce_device_attr attr;
+	struct uroce_endpoint_pace pace;
 	uint32_t idle_turns;
 };
 

@@ -38,7 +38,8 @@ static int open_endpoint(const struct uroce_session_options *options,
 		&(struct uroce_endpoint_conf){.addr = addr,
 			.mtu_bytes = options->mtu_bytes,
 			.workers = options->workers,
-			.queues = options->queues});
+			.queues = options->queues,
+			.pace = options->pace});
 }
 
 /* ---- the client's side ---- */

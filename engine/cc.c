@@ -110,7 +110,7 @@ bool uroce_cc_may_send(
 
 	if (now_ns >= cc->depart_ns)
 		return true;
-	cc->waiting |= (uint8_t)(1u << kind);
+	cc->waiting = (cc->waiting | 1u << kind) & 0x3;
 	uroce_timer_arm(&core->paces, &cc->timer, cc->depart_ns);
 	return false;
 }

@@ -12,10 +12,6 @@
 
 #include "dcqcn_conf.h"
 
-/* Rates are whole bits a second between these, so that products fit 64 bits. */
-#define UROCE_RATE_MIN_BPS 1000ull
-#define UROCE_RATE_MAX_BPS 8000000000000ull
-
 enum {
 	UROCE_DCQCN_ALPHA_ONE = 1 << 20
 };

@@ -16,6 +16,10 @@
 extern "C" {
 #endif
 
+/* Rates of all kinds are whole bits a second between these. */
+#define UROCE_RATE_MIN_BPS UINT64_C(1000)
+#define UROCE_RATE_MAX_BPS UINT64_C(8000000000000)
+
 /* Zero in a field is its default. */
 struct uroce_dcqcn_conf {
 	/* A queue pair sends without a limit until it is told of congestion, then at half of this,

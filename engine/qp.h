@@ -164,8 +164,9 @@ struct uroce_resp {
 	uint32_t msn;
 	/* the message being received */
 	bool in_message;
-	uint8_t message_kind;	/* enum uroce_op_kind */
-	bool has_recv;		/* a receive is in use */
+	uint8_t message_kind; /* enum uroce_op_kind */
+	bool has_recv;	      /* a receive is in use */
+	bool idle_listed;
 	uint32_t message_bytes; /* placed so far */
 	uint64_t write_va;	/* next byte of a write */
 	uint32_t write_rkey;
@@ -183,17 +184,17 @@ struct uroce_resp {
 	uint32_t replay_first_owed; /* no entry before this is owed */
 	uint32_t replay_count;	    /* entries that are valid */
 	uint32_t reads_owed;	    /* entries that are owed for the first time */
-	struct uroce_qp *idle_next; /* list of those that owe an ACK when idle */
-	bool idle_listed;
+	struct uroce_qp *idle_next; /* list of those that owe an ACK when idle, if idle_listed */
 };
 
 /* When a queue pair may send, and what congestion does to it; see cc.h. */
 struct uroce_cc {
+	bool cnp_owed;
 	/* pacing */
-	bool paced;	 /* the rest of this part counts */
-	bool slow;	 /* so much that one packet in many is too few to have acknowledged */
-	uint8_t waiting; /* for depart_ns: a bit for each enum uroce_flow_kind */
-	uint8_t first;	 /* whose turn it is then */
+	bool paced;	     /* the rest of this part counts */
+	bool slow;	     /* so much that one packet in many is too few to have acknowledged */
+	uint8_t waiting : 2; /* for depart_ns: a bit for each enum uroce_flow_kind */
+	uint8_t first : 1;   /* whose turn it is then */
 	uint32_t depart_frac;
 	uint64_t depart_ns;	/* no packet before */
 	uint64_t ns_per_byte_q; /* in units of 2^-UROCE_CC_FRAC_BITS ns, as depart_frac */
@@ -201,7 +202,6 @@ struct uroce_cc {
 	struct uroce_timer timer;
 	/* congestion that we are told of, and that we tell of */
 	struct uroce_dcqcn dcqcn;
-	bool cnp_owed;
 	uint64_t cnp_from_ns; /* no other before */
 };
 

@@ -22,7 +22,7 @@ import checks_requests
 import rig
 from peers import Peer
 
-CHECKS = (checks_congestion,)
+CHECKS = (checks_requests, checks_faults, checks_errors, checks_congestion)
 
 
 class Run:
