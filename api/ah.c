@@ -23,7 +23,7 @@ enum {
 /* A number in a free slot, or 0. The lock is held. */
 static uint32_t take_number(struct uroce_device *dev)
 {
-	uint32_t slots = uroce_ring_round_up(dev->conf.max_ahs);
+	uint32_t slots = dev->num_ah_slots;
 
 	for (uint32_t i = 0; i < dev->conf.max_ahs; i++) {
 		uint32_t number = dev->ah_numbers[i];
@@ -42,9 +42,7 @@ static uint32_t take_number(struct uroce_device *dev)
 
 static void give_number(struct uroce_device *dev, uint32_t number)
 {
-	uint32_t slots = uroce_ring_round_up(dev->conf.max_ahs);
-
-	dev->ah_numbers[number & (slots - 1)] = number;
+	dev->ah_numbers[number & (dev->num_ah_slots - 1)] = number;
 }
 
 /* ---- handles ---- */

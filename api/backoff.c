@@ -4,14 +4,15 @@
  *
  * Spinning costs a core and no time, pausing leaves the core's other half to its sibling, sleeping
  * costs nothing but the way back. A sleeper is woken by what is posted, by control calls, by its
- * next timer, by the port if that can interrupt, and else looks for frames every idle_sleep_us. It
+ * next timer, by the port if that can interrupt, by what a kernel behind an exception path sends,
+ * and else looks for frames every idle_sleep_us. It
  * says that it sleeps and then looks once more for work, as those who bring work put it there and
  * then look whether it sleeps (see ready.h).
  */
 #include <poll.h>
 #include <time.h>
 
-#include "device.h"
+#include "conn.h"
 
 enum {
 	TURNS_SPINNING = 2000,
@@ -50,9 +51,11 @@ static void pause_for_a_moment(void)
 static bool has_work(struct uroce_worker *worker)
 {
 	const struct uroce_core *core = &worker->core;
+	const struct conn_manager *manager = atomic_load(&worker->manager);
 
-	return atomic_load(&worker->core.bells.head) || atomic_load(&worker->mailbox) ||
-		atomic_load(&worker->stop) || core->ready.head || core->idle_acks ||
+	return (manager && uroce_conn_has_work(manager)) || atomic_load(&worker->core.bells.head) ||
+		atomic_load(&worker->mailbox) || atomic_load(&worker->stop) || core->ready.head ||
+		core->idle_acks ||
 		atomic_load(&worker->dev->neigh.version) != worker->neigh_version ||
 		(worker->dev->has_port && uroce_poller_holds_frames(&worker->poller));
 }
@@ -60,11 +63,15 @@ static bool has_work(struct uroce_worker *worker)
 /* How long at the most: until the next timer or question, and no longer than asked for. */
 static uint64_t sleep_ns(struct uroce_worker *worker, uint64_t now_ns)
 {
+	const struct conn_manager *manager = atomic_load(&worker->manager);
 	uint64_t deadline_ns = uroce_core_next_deadline(&worker->core);
 	uint64_t due_ns =
 		uroce_worker_asks(worker) ? atomic_load(&worker->dev->neigh.due_ns) : UINT64_MAX;
 	uint64_t most_ns = (uint64_t)worker->dev->conf.idle_sleep_us * NS_PER_US;
 
+	if (due_ns < deadline_ns)
+		deadline_ns = due_ns;
+	due_ns = manager ? uroce_conn_due_ns(manager) : UINT64_MAX;
 	if (due_ns < deadline_ns)
 		deadline_ns = due_ns;
 	if (deadline_ns <= now_ns)
@@ -74,11 +81,13 @@ static uint64_t sleep_ns(struct uroce_worker *worker, uint64_t now_ns)
 
 static void wait_for(struct uroce_worker *worker, int port_fd, uint64_t ns)
 {
-	struct pollfd fds[2] = {
-		{.fd = worker->wake_fd, .events = POLLIN}, {.fd = port_fd, .events = POLLIN}};
+	/* Those that are -1 are none, to the kernel too. */
+	struct pollfd fds[] = {{.fd = worker->wake_fd, .events = POLLIN},
+		{.fd = port_fd, .events = POLLIN},
+		{.fd = uroce_poller_kernel_fd(&worker->poller), .events = POLLIN}};
 	const struct timespec ts = {(time_t)(ns / NS_PER_S), (long)(ns % NS_PER_S)};
 
-	ppoll(fds, port_fd >= 0 ? 2 : 1, &ts, NULL);
+	ppoll(fds, sizeof(fds) / sizeof(fds[0]), &ts, NULL);
 	uroce_fd_drain(worker->wake_fd);
 }
 

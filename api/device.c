@@ -4,7 +4,7 @@
  *
  * Everything that a device will ever need is allocated here, so that the data path never has to.
  */
-#include "device.h"
+#include "conn.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -26,6 +26,7 @@ enum {
 	AHS_MAX = 1 << 20,
 	QPS_MAX = 1 << 20,
 	MRS_MAX = 1 << 22,
+	KERNEL_MTU_MAX = 1500, /* Ethernet's: that a port carries more says nothing of its link */
 };
 
 int uroce_eal_init_embedded(unsigned int num_ports)
@@ -34,6 +35,14 @@ int uroce_eal_init_embedded(unsigned int num_ports)
 }
 
 /* ---- opening ---- */
+
+/* Two per queue pair, as far as numbers reach. */
+static uint32_t default_conns(const struct uroce_device_conf *conf)
+{
+	uint64_t conns = 2ull * conf->max_qps * conf->num_workers;
+
+	return conns < UROCE_CM_IDS_MAX ? (uint32_t)conns : (uint32_t)UROCE_CM_IDS_MAX;
+}
 
 static int take_conf(struct uroce_device *dev, const struct uroce_device_conf *conf)
 {
@@ -45,6 +54,12 @@ static int take_conf(struct uroce_device *dev, const struct uroce_device_conf *c
 			"\"%s\" is not an address like 192.0.2.1/24, 2001:db8::1/64 or, of VLAN "
 			"100, 192.0.2.1/24#100, nor at most 8 different ones parted by commas\n",
 			conf->addr ? conf->addr : "(none)");
+		return -EINVAL;
+	}
+	if (c->exception_path && c->host_owns_port) {
+		UROCE_LOG(ERR,
+			"an exception path is for a port that uroce owns: what is not RoCE "
+			"goes to the host as it is\n");
 		return -EINVAL;
 	}
 	c->addr = NULL; /* the caller's */
@@ -59,8 +74,11 @@ static int take_conf(struct uroce_device *dev, const struct uroce_device_conf *c
 	c->mtu_bytes = c->mtu_bytes ? c->mtu_bytes : MTU_DEFAULT;
 	c->max_ahs = c->max_ahs ? c->max_ahs : AHS_DEFAULT;
 	uroce_dcqcn_conf_complete(&c->dcqcn);
+	if (c->max_conns == 0)
+		c->max_conns = default_conns(c);
 	if (c->num_workers > UROCE_WORKERS_MAX || c->max_qps > QPS_MAX || c->max_mrs > MRS_MAX ||
-		c->max_ahs > AHS_MAX || c->icrc_mode > UROCE_ICRC_OFF)
+		c->max_ahs > AHS_MAX || uroce_conn_conf_check(c) != 0 ||
+		c->icrc_mode > UROCE_ICRC_OFF)
 		return -EINVAL;
 	return uroce_dcqcn_conf_check(&c->dcqcn);
 }
@@ -75,6 +93,7 @@ static int allocate_tables(struct uroce_device *dev)
 	dev->mr_slots = uroce_allocate(mrs * sizeof(*dev->mr_slots));
 	dev->qp_slots = uroce_allocate(qps * sizeof(*dev->qp_slots));
 	dev->workers = uroce_allocate(dev->conf.num_workers * sizeof(*dev->workers));
+	dev->num_ah_slots = uroce_ring_round_up(dev->conf.max_ahs + UROCE_GSI_PATHS);
 	dev->ah_numbers = calloc(dev->conf.max_ahs, sizeof(*dev->ah_numbers));
 	/* First: whatever fails from here on, these are closed unless they say that they are not.
 	 */
@@ -96,6 +115,7 @@ static void free_device(struct uroce_device *dev)
 	uroce_neigh_fini(&dev->neigh);
 	uroce_channel_fini(&dev->own_channel);
 	free(dev->ah_numbers);
+	pthread_mutex_destroy(&dev->manager_lock);
 	pthread_mutex_destroy(&dev->groups_lock);
 	pthread_mutex_destroy(&dev->lock);
 	free(dev->workers);
@@ -122,7 +142,9 @@ static int create(const struct uroce_device_conf *conf, struct uroce_device **ou
 		return -ENOMEM;
 	pthread_mutex_init(&dev->lock, NULL);
 	pthread_mutex_init(&dev->groups_lock, NULL);
+	pthread_mutex_init(&dev->manager_lock, NULL);
 	uroce_channel_init(&dev->own_channel, dev, -1);
+	dev->exception.fd = -1;
 	err = take_conf(dev, conf);
 	uroce_neigh_init(&dev->neigh);
 	if (!err)
@@ -220,6 +242,22 @@ static int open_port(struct uroce_device *dev)
 	return connect_workers(dev);
 }
 
+/* The kernel's interface behind the port, if one was asked for. */
+static int open_exception(struct uroce_device *dev)
+{
+	const char *name = dev->conf.exception_path;
+	uint32_t mtu_bytes = dev->port.ip_mtu_bytes;
+
+	dev->conf.exception_path = NULL; /* the caller's */
+	if (!name)
+		return 0;
+	/* Frames to groups are the kernel's business too. */
+	uroce_port_allow_multicast(&dev->port);
+	if (mtu_bytes > KERNEL_MTU_MAX)
+		mtu_bytes = KERNEL_MTU_MAX;
+	return uroce_exception_open(&dev->exception, name, dev->mac, mtu_bytes);
+}
+
 static void attach_pollers(struct uroce_device *dev)
 {
 	for (unsigned int i = 0; i < dev->num_workers; i++) {
@@ -230,7 +268,8 @@ static void attach_pollers(struct uroce_device *dev)
 				.port = &dev->port,
 				.in = &dev->in,
 				.out = &dev->out,
-				.neigh = dev->resolves ? &dev->neigh : NULL});
+				.neigh = dev->resolves ? &dev->neigh : NULL,
+				.exception = dev->exception.fd >= 0 ? &dev->exception : NULL});
 		worker->ops = &uroce_poller_link;
 		worker->link = &worker->poller;
 		dev->telemetry.pollers[i] = &worker->poller;
@@ -266,15 +305,18 @@ int uroce_device_open(const struct uroce_device_conf *conf, struct uroce_device 
 		return err;
 	err = open_port(dev);
 	if (!err)
+		err = open_exception(dev);
+	if (!err)
 		err = start_workers(dev);
 	if (err) {
+		uroce_exception_close(&dev->exception);
 		disconnect_workers(dev);
 		if (dev->has_port)
 			uroce_port_close(&dev->port);
 		free_device(dev);
 		return err;
 	}
-	dev->resolves = !dev->conf.host_owns_port;
+	dev->resolves = !dev->conf.host_owns_port || dev->conf.neighbours;
 	start_neigh(dev);
 	/* Who asks for an IPv6 address asks a group. */
 	if (dev->resolves && has_ipv6(dev))
@@ -312,20 +354,27 @@ int uroce_device_open_link(const struct uroce_device_conf *conf, const uint8_t m
 
 int uroce_device_close(struct uroce_device *dev)
 {
+	/* The connection manager has one of each itself. */
+	uint32_t own = atomic_load(&dev->workers[0].manager) ? 1 : 0;
 	bool busy;
 
 	pthread_mutex_lock(&dev->lock);
-	busy = dev->num_pds || dev->num_cqs || dev->num_qps || dev->num_channels;
+	busy = dev->num_pds > own || dev->num_cqs > own || dev->num_qps > own ||
+		dev->num_channels || dev->num_conn_channels;
 	pthread_mutex_unlock(&dev->lock);
 	if (busy)
 		return -EBUSY;
-	for (unsigned int i = 0; i < dev->num_workers; i++)
+	for (unsigned int i = 0; i < dev->num_workers; i++) {
 		uroce_worker_stop(&dev->workers[i]);
+		uroce_worker_retire(&dev->workers[i]);
+	}
+	uroce_conn_manager_fini(dev);
 	if (dev->has_port) {
 		uroce_telemetry_remove(&dev->telemetry);
 		for (unsigned int i = 0; i < dev->num_workers; i++)
 			uroce_poller_fini(&dev->workers[i].poller);
 		disconnect_workers(dev);
+		uroce_exception_close(&dev->exception);
 		uroce_port_close(&dev->port);
 	}
 	free_device(dev);
@@ -359,6 +408,8 @@ void uroce_device_query(const struct uroce_device *dev, struct uroce_device_attr
 	attr->icrc_mode = dev->conf.icrc_mode;
 	attr->promiscuous = dev->conf.promiscuous;
 	attr->host_owns_port = dev->conf.host_owns_port;
+	attr->neighbours = dev->resolves;
+	memcpy(attr->exception_path, dev->exception.name, sizeof(attr->exception_path));
 	attr->rx_descs = dev->conf.rx_descs;
 	attr->tx_descs = dev->conf.tx_descs;
 	attr->num_mbufs = dev->conf.num_mbufs;
@@ -412,37 +463,4 @@ int uroce_device_neighbour_set(struct uroce_device *dev, const char *addr, const
 	err = uroce_path_set_mac(dev, hop, mac);
 	pthread_mutex_unlock(&dev->lock);
 	return err;
-}
-
-/* ---- protection domains ---- */
-
-int uroce_pd_create(struct uroce_device *dev, struct uroce_pd **out)
-{
-	struct uroce_pd *pd = calloc(1, sizeof(*pd));
-
-	if (!pd)
-		return -ENOMEM;
-	pd->dev = dev;
-	pthread_mutex_lock(&dev->lock);
-	pd->id = ++dev->next_pd;
-	dev->num_pds++;
-	pthread_mutex_unlock(&dev->lock);
-	*out = pd;
-	return 0;
-}
-
-int uroce_pd_destroy(struct uroce_pd *pd)
-{
-	struct uroce_device *dev = pd->dev;
-	bool busy;
-
-	pthread_mutex_lock(&dev->lock);
-	busy = pd->users > 0;
-	if (!busy)
-		dev->num_pds--;
-	pthread_mutex_unlock(&dev->lock);
-	if (busy)
-		return -EBUSY;
-	free(pd);
-	return 0;
 }

@@ -21,6 +21,7 @@
 #include "telemetry.h"
 #include "uroce.h"
 
+struct conn_manager;
 struct uroce_request;
 
 enum {
@@ -28,6 +29,7 @@ enum {
 	UROCE_HOP_LIMIT_DEFAULT = 64,
 	UROCE_VLAN_MAX = 4094, /* 4095 is nobody's */
 	UROCE_SL_MAX = 7,
+	UROCE_GSI_PATHS = 128, /* addresses that connection management writes to at once */
 };
 
 struct uroce_worker {
@@ -45,6 +47,7 @@ struct uroce_worker {
 	uint64_t patience_ns;	  /* how long a control call of another thread waits */
 	struct uroce_ring events; /* to uroce_event_poll */
 	void *events_memory;
+	_Atomic(struct conn_manager *) manager; /* of connections; the first worker's, if any */
 	/* sleeping */
 	uint32_t idle_turns;
 	uint32_t neigh_version; /* of the table that the paths are made of */
@@ -129,6 +132,8 @@ struct uroce_device {
 	struct uroce_qptable_slot *qp_slots;
 	struct path_entry *paths;
 	struct uroce_neigh neigh;
+	struct uroce_exception exception;
+	uint32_t num_ah_slots; /* those of the application first, then those of gsi.c */
 	/* what control calls write */
 	alignas(UROCE_CACHE_LINE_BYTES) pthread_mutex_t lock; /* never taken on the data path */
 	uint32_t *ah_numbers; /* by slot: the last one used, and whether it is in use in bit 31 */
@@ -137,7 +142,8 @@ struct uroce_device {
 	struct group_entry *groups;
 	/* Of queues that were made on none; its descriptor tells of the workers' events too. */
 	struct uroce_channel own_channel;
-	uint32_t num_pds, num_cqs, num_qps, num_channels, next_pd;
+	uint32_t num_pds, num_cqs, num_qps, num_channels, num_conn_channels, next_pd;
+	pthread_mutex_t manager_lock; /* while the connection manager is made */
 	struct uroce_telemetry_device telemetry;
 };
 
@@ -175,8 +181,9 @@ struct qp_shell {
 	struct uroce_pd *pd;
 	struct path_entry *path;
 	struct uroce_qp_conf conf;
-	uint32_t psn;		/* of its first request */
-	_Atomic uint32_t state; /* as last set; the engine may have gone on to ERR */
+	uint32_t psn;		  /* of its first request */
+	_Atomic uint32_t state;	  /* as last set; the engine may have gone on to ERR */
+	atomic_bool is_connected; /* it is a connection's: see conn_qp.c */
 };
 
 /*
@@ -194,6 +201,8 @@ uint64_t uroce_random64(void);
 
 int uroce_worker_init(struct uroce_worker *worker, struct uroce_device *dev, unsigned int index);
 void uroce_worker_fini(struct uroce_worker *worker);
+/* Nobody polls it any more, whoever did. */
+void uroce_worker_retire(struct uroce_worker *worker);
 
 /*
  * Carries out a command on the worker's core: at once if this thread polls it or nobody does, else
@@ -239,6 +248,12 @@ void uroce_ah_free_lost(struct uroce_device *dev);
 
 /* Frees the memberships of a queue pair that is destroyed. */
 void uroce_group_forget(struct uroce_device *dev, const struct uroce_qp *qp);
+
+/* ---- qp.c ---- */
+
+/* As uroce_qp_create, also for number 1. */
+int uroce_qp_create_any(
+	struct uroce_pd *pd, const struct uroce_qp_conf *conf, struct uroce_qp **qp);
 
 /* ---- addr.c ---- */
 

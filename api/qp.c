@@ -116,7 +116,9 @@ static void count_use(
 	if (!shell->worker)
 		shell->worker = least_loaded(shell->dev);
 	shell->pd->users += (uint32_t)by;
-	shell->worker->num_qps += (uint32_t)by;
+	/* Number 1 has next to nothing to do. */
+	if (shell->conf.qpn != UROCE_QPN_GSI)
+		shell->worker->num_qps += (uint32_t)by;
 	((struct cq_shell *)send_cq->owner)->users += (uint32_t)by;
 	((struct cq_shell *)recv_cq->owner)->users += (uint32_t)by;
 	if (shell->conf.srq)
@@ -141,7 +143,8 @@ static int create_on_worker(
 	return err == -ENOSPC ? -ENOMEM : err;
 }
 
-int uroce_qp_create(struct uroce_pd *pd, const struct uroce_qp_conf *conf, struct uroce_qp **out)
+int uroce_qp_create_any(
+	struct uroce_pd *pd, const struct uroce_qp_conf *conf, struct uroce_qp **out)
 {
 	struct uroce_device *dev = pd->dev;
 	struct uroce_qp_caps caps = caps_of(conf);
@@ -177,12 +180,19 @@ int uroce_qp_create(struct uroce_pd *pd, const struct uroce_qp_conf *conf, struc
 	return err;
 }
 
+int uroce_qp_create(struct uroce_pd *pd, const struct uroce_qp_conf *conf, struct uroce_qp **out)
+{
+	/* The library's own. */
+	return conf->qpn == UROCE_QPN_GSI ? -EINVAL : uroce_qp_create_any(pd, conf, out);
+}
+
 int uroce_qp_destroy(struct uroce_qp *qp)
 {
 	struct qp_shell *shell = qp->owner;
 	struct uroce_device *dev = shell->dev;
 	struct uroce_cmd cmd = {.kind = UROCE_CMD_QP_DESTROY, .qp = qp};
-	int err = uroce_worker_ctrl(shell->worker, &cmd);
+	int err =
+		atomic_load(&shell->is_connected) ? -EBUSY : uroce_worker_ctrl(shell->worker, &cmd);
 
 	if (err)
 		return err;

@@ -93,6 +93,10 @@ struct uroce_device_conf {
 	/* The application owns the port: uroce configures nothing and takes no frames from it;
 	 * see uroce_worker_rx and uroce_worker_tx. The port must exist, for its MAC and MTU. */
 	bool host_owns_port;
+	/* With host_owns_port: the endpoint finds its neighbours, and answers ARP, IPv6 neighbour
+	 * discovery and pings for its addresses, from the application's bursts. Without it all of
+	 * that is the application's, and peers are known by their records or neighbour_set. */
+	bool neighbours;
 	uint16_t rx_descs;  /* 1024 */
 	uint16_t tx_descs;  /* 1024 */
 	uint32_t num_mbufs; /* per device: 8192, and 2048 for each further worker */
@@ -100,6 +104,20 @@ struct uroce_device_conf {
 	uint32_t max_ahs;   /* 1024 */
 	/* How long uroce_worker_backoff may sleep at once; 0: it never sleeps. */
 	uint32_t idle_sleep_us;
+	/* A name for an interface of the kernel's (a TAP, made here, with the port's MAC): what
+	 * comes in and is not the endpoint's goes there, and what the kernel sends on it goes out
+	 * of the port. Give it the endpoint's own address with "ip addr add", or another; and a
+	 * larger MTU than 1500 where the link has it. NULL: no such interface. */
+	const char *exception_path;
+	/* Connection management, see uroce_cm.h. Connections at once, those that ended a moment ago
+	 * and questions among them: 2 per queue pair. */
+	uint32_t max_conns;
+	/* A message without an answer is repeated, first after conn_retry_ms (40), then after twice
+	 * that and so on up to conn_retry_max_ms (2000), conn_retries (8, at most 15) times in all;
+	 * after the last one the peer has 4.096 us * 2^conn_timeout (20: 4.3 s, at most 31). */
+	uint32_t conn_retry_ms, conn_retry_max_ms;
+	uint8_t conn_retries;
+	uint8_t conn_timeout;
 	/* Of queue pairs with DCQCN; and cnp_ns, which is the other side of it, of all. */
 	struct uroce_dcqcn_conf dcqcn;
 };
@@ -109,16 +127,18 @@ struct uroce_device_conf {
  * belongs to the endpoint (rte_eth_dev_owner_get says "uroce") until that is closed: nobody else
  * may use it, nor another process the network interface behind it.
  * -ENODEV: there is no such port, or EAL is not initialised (the log says which, and what to do);
- * -EINVAL: addr is not a list of addresses, or a number is out of range; -EBUSY: the port has an
- * endpoint or another owner, or runs already, or an endpoint of another process is on its interface
- * (the log says which); -EPERM: this is a secondary process of EAL's; -EMSGSIZE: the port's MTU has
- * no room for the smallest path MTU, 256; -ENOMEM; others: what the port's driver said.
+ * -EINVAL: addr is not a list of addresses, a number is out of range, or exception_path is no name
+ * or is asked for on a port that the host owns; -EBUSY: the port has an endpoint or another owner,
+ * or runs already, an endpoint of another process is on its interface, or the name of
+ * exception_path is in use (the log says which); -EPERM: this is a secondary process of EAL's, or
+ * exception_path takes CAP_NET_ADMIN; -EMSGSIZE: the port's MTU has no room for the smallest path
+ * MTU, 256; -ENOMEM; others: what the port's driver said, or the kernel, asked for an interface.
  */
 int uroce_device_open(const struct uroce_device_conf *conf, struct uroce_device **dev);
 
 /*
  * Stops the port and frees the device. Its workers must not be polled any more (launched ones are
- * stopped). -EBUSY: queue pairs, completion queues or protection domains are left.
+ * stopped). -EBUSY: queue pairs, completion queues, protection domains or channels are left.
  */
 int uroce_device_close(struct uroce_device *dev);
 
@@ -139,6 +159,8 @@ struct uroce_device_attr {
 	enum uroce_icrc_mode icrc_mode;
 	bool promiscuous;
 	bool host_owns_port;
+	bool neighbours;	 /* always, unless the host owns the port */
+	char exception_path[16]; /* empty: none */
 	uint16_t rx_descs, tx_descs;
 	uint32_t num_mbufs;
 	uint32_t idle_sleep_us;
@@ -221,9 +243,10 @@ void uroce_worker_offline(struct uroce_worker *worker);
 /*
  * For applications that own the port (host_owns_port): hands a received burst to the endpoint.
  * Keeps and frees the frames that are RoCE for it; the others are moved to the front of pkts in
- * their order, untouched; returns how many those are. Then call uroce_worker_tx. Only for the
- * thread that owns the worker; the frames must be its own to free. Call it with n = 0 also
- * when nothing came in: that is how the endpoint knows.
+ * their order, untouched; returns how many those are. With `neighbours` it keeps and answers also
+ * questions for its addresses and pings to them; other ARP and discovery it reads and hands back.
+ * Then call uroce_worker_tx. Only for the thread that owns the worker; the frames must be its own
+ * to free. Call it with n = 0 also when nothing came in: that is how the endpoint knows.
  */
 uint16_t uroce_worker_rx(struct uroce_worker *worker, struct rte_mbuf **pkts, uint16_t n);
 
@@ -421,7 +444,8 @@ int uroce_qp_create(struct uroce_pd *pd, const struct uroce_qp_conf *conf, struc
  * Ends a queue pair, whatever is outstanding. Its completions that were not polled are gone; its
  * number is not used again for a long time. Counts as a poll of its completion queues: nobody may
  * poll them, or post to it, at the same time.
- * -ETIMEDOUT: the worker does not poll; the queue pair is still there.
+ * -EBUSY: a connection of uroce_cm.h has it; -ETIMEDOUT: the worker does not poll. Then the queue
+ * pair is still there.
  */
 int uroce_qp_destroy(struct uroce_qp *qp);
 

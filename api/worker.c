@@ -8,7 +8,7 @@
  * that moved it on last: a caller that is tired of waiting abandons it, unless the worker has it
  * in hand, and then it is done in a moment.
  */
-#include "device.h"
+#include "conn.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -93,7 +93,7 @@ int uroce_worker_init(struct uroce_worker *worker, struct uroce_device *dev, uns
 		.max_qps = max_qps,
 		.num_events = CORE_EVENTS,
 		.num_trace = TRACE_EVENTS,
-		.num_ahs = uroce_ring_round_up(dev->conf.max_ahs),
+		.num_ahs = dev->num_ah_slots,
 		.mtu_bytes = dev->active_mtu_bytes,
 		.dcqcn = dev->conf.dcqcn,
 	};
@@ -161,6 +161,11 @@ static bool hold(struct uroce_worker *worker)
 static void release(struct uroce_worker *worker)
 {
 	atomic_store(&worker->holder, 0);
+}
+
+void uroce_worker_retire(struct uroce_worker *worker)
+{
+	release(worker);
 }
 
 static void push_event(struct uroce_worker *worker, const struct uroce_event *event)
@@ -236,6 +241,8 @@ static void serve_mailbox(struct uroce_worker *worker, uint64_t now_ns)
 
 static void finish_turn(struct uroce_worker *worker, uint64_t now_ns)
 {
+	struct conn_manager *manager;
+
 	if (atomic_load_explicit(&worker->mailbox, memory_order_relaxed))
 		serve_mailbox(worker, now_ns);
 	if (uroce_events_any(&worker->core.events))
@@ -244,6 +251,9 @@ static void finish_turn(struct uroce_worker *worker, uint64_t now_ns)
 	if (atomic_load_explicit(&worker->dev->neigh.version, memory_order_relaxed) !=
 		worker->neigh_version)
 		uroce_path_follow(worker, now_ns);
+	manager = atomic_load_explicit(&worker->manager, memory_order_acquire);
+	if (manager)
+		uroce_conn_serve(manager, now_ns);
 	atomic_store_explicit(&worker->polled_ns, now_ns, memory_order_relaxed);
 }
 
@@ -298,7 +308,7 @@ uint16_t uroce_worker_tx(struct uroce_worker *worker, struct rte_mbuf **pkts, ui
 	if (!worker->dev->has_port || !hold(worker))
 		return 0;
 	uroce_core_expire(&worker->core, now_ns);
-	used = uroce_poller_tx(&worker->poller, &worker->core, now_ns, pkts, n);
+	used = uroce_poller_tx_host(&worker->poller, &worker->core, now_ns, pkts, n);
 	finish_turn(worker, now_ns);
 	return (uint16_t)used;
 }

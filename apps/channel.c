@@ -18,6 +18,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "line.h"
+
 enum {
 	SEND_PATIENCE_MS = 5000,
 };
@@ -26,6 +28,7 @@ static void init(struct uroce_channel *channel, int fd, struct uroce_channel *pe
 {
 	channel->fd = fd;
 	channel->peer = peer;
+	channel->line = NULL;
 	channel->in_bytes = 0;
 }
 
@@ -33,6 +36,12 @@ void uroce_channel_pair(struct uroce_channel *a, struct uroce_channel *b)
 {
 	init(a, -1, b);
 	init(b, -1, a);
+}
+
+void uroce_channel_open_line(struct uroce_channel *channel, struct uroce_line *line)
+{
+	init(channel, -1, NULL);
+	channel->line = line;
 }
 
 /* ---- connections ---- */
@@ -131,6 +140,8 @@ void uroce_channel_close(struct uroce_channel *channel)
 {
 	if (channel->fd >= 0)
 		close(channel->fd);
+	if (channel->line)
+		uroce_line_close(channel->line);
 	init(channel, -1, NULL);
 }
 
@@ -171,6 +182,8 @@ int uroce_channel_send(struct uroce_channel *channel, const char *format, ...)
 		return -EINVAL;
 	bytes = (size_t)n < sizeof(line) - 2 ? (size_t)n : sizeof(line) - 2;
 	line[bytes++] = '\n';
+	if (channel->line)
+		return uroce_line_send(channel->line, line, bytes);
 	if (!peer)
 		return channel->fd < 0 ? -EPIPE : send_bytes(channel->fd, line, bytes);
 	if (bytes > sizeof(peer->in) - peer->in_bytes)
@@ -178,6 +191,17 @@ int uroce_channel_send(struct uroce_channel *channel, const char *format, ...)
 	memcpy(peer->in + peer->in_bytes, line, bytes);
 	peer->in_bytes += bytes;
 	return 0;
+}
+
+/* Takes what the line has. Returns 0 or -errno. */
+static int fill_from_line(struct uroce_channel *channel)
+{
+	int got = uroce_line_recv(channel->line, channel->in + channel->in_bytes,
+		sizeof(channel->in) - channel->in_bytes);
+
+	if (got > 0)
+		channel->in_bytes += (size_t)got;
+	return got < 0 ? got : 0;
 }
 
 /* Takes what the socket has. Returns 0 or -errno. */
@@ -215,11 +239,11 @@ int uroce_channel_recv(struct uroce_channel *channel, char line[UROCE_CHANNEL_LI
 		return 1;
 	if (channel->peer)
 		return 0;
-	if (channel->fd < 0)
+	if (channel->fd < 0 && !channel->line)
 		return -EPIPE;
 	/* A peer may say something and leave: what it said counts first. */
 	if (channel->in_bytes < sizeof(channel->in))
-		err = fill(channel);
+		err = channel->line ? fill_from_line(channel) : fill(channel);
 	if (channel->in_bytes > 0 && take_line(channel, line))
 		return 1;
 	return channel->in_bytes >= UROCE_CHANNEL_LINE_BYTES ? -EMSGSIZE : err;

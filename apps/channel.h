@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A channel for lines of text between the two sides of a test: a TCP connection, or two ends in one
- * process. Never blocks for longer than the time it names, since whoever waits for a line has a
- * worker to poll meanwhile. One thread.
+ * A channel for lines of text between the two sides of a test: a TCP connection, a queue pair's
+ * (line.h), or two ends in one process. Never blocks for longer than the time it names, since
+ * whoever waits for a line has a worker to poll meanwhile. One thread.
  */
 #ifndef UROCE_APP_CHANNEL_H
 #define UROCE_APP_CHANNEL_H
@@ -16,9 +16,12 @@ enum {
 	UROCE_CHANNEL_BYTES = 65536,
 };
 
+struct uroce_line;
+
 struct uroce_channel {
 	int fd;			    /* -1: none */
 	struct uroce_channel *peer; /* the other end in this process, or NULL */
+	struct uroce_line *line;    /* somebody else's, that carries it, or NULL */
 	size_t in_bytes;
 	char in[UROCE_CHANNEL_BYTES];
 };
@@ -31,6 +34,9 @@ void uroce_channel_pair(struct uroce_channel *a, struct uroce_channel *b);
  * is no IPv4 address; else what the kernel said.
  */
 int uroce_channel_listen(const char *addr, uint16_t port);
+/* On a line, which is closed with the channel. */
+void uroce_channel_open_line(struct uroce_channel *channel, struct uroce_line *line);
+
 /* Takes a connection if one came. Returns 1, 0 (none yet) or -errno. */
 int uroce_channel_accept(int listener, struct uroce_channel *channel);
 /*

@@ -83,42 +83,40 @@ void uroce_app_stop_eal(void)
 	rte_eal_cleanup();
 }
 
-static void explain_open(int err, uint16_t port_id, const char *addr)
+static void explain_open(int err, const struct uroce_device_conf *conf)
 {
 	if (err == -ENODEV)
 		uroce_app_say("there is no DPDK port %u. Give EAL one before \"--\", for example "
 			      "--vdev=net_af_packet0,iface=veth0, or choose another with --port-id",
-			port_id);
+			conf->port_id);
 	else if (err == -EINVAL)
 		uroce_app_say("DPDK port %u would not open with the address %s: it has to be an "
 			      "address like 192.0.2.1/24 or 2001:db8::1/64",
-			port_id, addr);
+			conf->port_id, conf->addr);
 	else if (err == -EMSGSIZE)
 		uroce_app_say("the MTU of DPDK port %u has no room for RoCE: raise that of the "
 			      "interface to 324 or more",
-			port_id);
+			conf->port_id);
+	else if (conf->exception_path && (err == -EPERM || err == -EBUSY || err == -ENOENT))
+		uroce_app_say("DPDK port %u, or the interface %s behind it, cannot be had: %s; the "
+			      "line above says which. An exception path takes root, /dev/net/tun, "
+			      "and a name that is not in use",
+			conf->port_id, conf->exception_path, strerror(-err));
 	else if (err == -EBUSY)
-		uroce_app_say(
-			"DPDK port %u is in use already; the line above says by whom", port_id);
+		uroce_app_say("DPDK port %u is in use already; the line above says by whom",
+			conf->port_id);
 	else
-		uroce_app_say("DPDK port %u would not open: %s", port_id, strerror(-err));
+		uroce_app_say("DPDK port %u would not open: %s", conf->port_id, strerror(-err));
 }
 
-int uroce_endpoint_open(
-	struct uroce_endpoint *endpoint, uint16_t port_id, const struct uroce_endpoint_conf *given)
+int uroce_endpoint_open(struct uroce_endpoint *endpoint, const struct uroce_device_conf *conf)
 {
-	const struct uroce_device_conf conf = {.port_id = port_id,
-		.addr = given->addr,
-		.mtu_bytes = given->mtu_bytes,
-		.num_workers = given->workers,
-		.num_queues = given->queues};
 	int err;
 
 	memset(endpoint, 0, sizeof(*endpoint));
-	endpoint->pace = given->pace;
-	err = uroce_device_open(&conf, &endpoint->device);
+	err = uroce_device_open(conf, &endpoint->device);
 	if (err) {
-		explain_open(err, port_id, given->addr);
+		explain_open(err, conf);
 		return err;
 	}
 	endpoint->worker = uroce_device_worker(endpoint->device, 0);

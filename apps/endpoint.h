@@ -34,15 +34,6 @@ struct uroce_endpoint_pace {
 	uint64_t rate_limit_bps;
 };
 
-/* What of a device the user may choose; 0: what the library does by default. */
-struct uroce_endpoint_conf {
-	const char *addr;
-	uint16_t mtu_bytes;
-	uint16_t workers;
-	uint16_t queues;
-	struct uroce_endpoint_pace pace;
-};
-
 struct uroce_endpoint {
 	struct uroce_device *device;
 	struct uroce_worker *worker;
@@ -53,8 +44,7 @@ struct uroce_endpoint {
 };
 
 /* Opens an endpoint on a port. Returns 0, or a negative errno after words on standard error. */
-int uroce_endpoint_open(
-	struct uroce_endpoint *endpoint, uint16_t port_id, const struct uroce_endpoint_conf *conf);
+int uroce_endpoint_open(struct uroce_endpoint *endpoint, const struct uroce_device_conf *conf);
 /*
  * One turn of its first worker (for others, see crew.h); returns what uroce_worker_poll does. Where
  * nothing has moved for some time the core is offered to others: the peer's process may be waiting

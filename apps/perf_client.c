@@ -44,6 +44,8 @@ int uroce_perf_client_pump(struct uroce_perf_client *client)
 {
 	int rc;
 
+	if (client->cm)
+		uroce_perf_cm_poll(client->cm);
 	if (!client->server) {
 		uroce_endpoint_poll(client->endpoint);
 		return 0;
@@ -163,7 +165,7 @@ int uroce_perf_client_tend(struct uroce_perf_client *client, uint64_t *now_ns)
 /* ---- the conversation ---- */
 
 int uroce_perf_client_hello(struct uroce_perf_client *client, struct uroce_endpoint *endpoint,
-	struct uroce_channel *channel, struct uroce_perf_server *server)
+	struct uroce_channel *channel, struct uroce_perf_server *server, struct uroce_perf_cm *cm)
 {
 	char line[UROCE_CHANNEL_LINE_BYTES];
 
@@ -171,6 +173,7 @@ int uroce_perf_client_hello(struct uroce_perf_client *client, struct uroce_endpo
 	client->endpoint = endpoint;
 	client->channel = channel;
 	client->server = server;
+	client->cm = cm;
 	uroce_channel_send(channel, UROCE_PERF_HELLO);
 	if (uroce_perf_client_expect(client, line))
 		return -1;

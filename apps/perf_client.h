@@ -14,6 +14,7 @@
 #include "channel.h"
 #include "common.h"
 #include "endpoint.h"
+#include "perf_cm.h"
 #include "perf_server.h"
 #include "perf_side.h"
 #include "perf_test.h"
@@ -23,6 +24,7 @@ struct uroce_perf_client {
 	struct uroce_endpoint *endpoint;
 	struct uroce_channel *channel;
 	struct uroce_perf_server *server; /* stepped along, if it is in this process; else NULL */
+	struct uroce_perf_cm *cm;	  /* connects the queue pairs; NULL: records do */
 	struct uroce_perftest_link *perftest; /* instead of the channel, if that is the server */
 	struct uroce_perf_side side;
 	struct uroce_samples *samples; /* of latency tests */
@@ -44,9 +46,9 @@ struct uroce_perf_result {
 	bool is_verified; /* every byte of every message was checked and right */
 };
 
-/* server: NULL, or that which is in this process. Says hello. */
+/* server: NULL, or that which is in this process; cm: NULL, or what connects. Says hello. */
 int uroce_perf_client_hello(struct uroce_perf_client *client, struct uroce_endpoint *endpoint,
-	struct uroce_channel *channel, struct uroce_perf_server *server);
+	struct uroce_channel *channel, struct uroce_perf_server *server, struct uroce_perf_cm *cm);
 /* Takes leave; cannot fail, since nothing depends on it. */
 void uroce_perf_client_bye(struct uroce_perf_client *client);
 

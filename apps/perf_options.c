@@ -264,6 +264,10 @@ static bool settle_perftest(struct uroce_perf_options *options)
 	int op = uroce_perf_options_only_op(options);
 	const char *why;
 
+	if (options->session.cm) {
+		uroce_app_say("--cm does not go with --perftest: leave one out");
+		return false;
+	}
 	if (options->session.role == UROCE_SESSION_LOOPBACK) {
 		uroce_app_say("--perftest needs --server or --client HOST: the other side is "
 			      "perftest");

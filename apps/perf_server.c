@@ -36,17 +36,20 @@ int uroce_perf_server_fail(struct uroce_perf_server *server, const char *format,
 }
 
 void uroce_perf_server_init(struct uroce_perf_server *server, struct uroce_endpoint *endpoint,
-	struct uroce_channel *channel, int only_op)
+	struct uroce_channel *channel, struct uroce_perf_cm *cm, int only_op)
 {
 	memset(server, 0, sizeof(*server));
 	server->endpoint = endpoint;
 	server->channel = channel;
+	server->cm = cm;
 	server->only_op = only_op;
 	server->heard_ns = uroce_app_clock_ns();
 }
 
 void uroce_perf_server_fini(struct uroce_perf_server *server)
 {
+	if (server->cm)
+		uroce_perf_cm_expect(server->cm, NULL);
 	if (server->state >= UROCE_PERF_SERVER_PEERS)
 		uroce_perf_side_close(&server->side);
 	server->state = UROCE_PERF_SERVER_IDLE;
@@ -104,7 +107,28 @@ static int begin_test(struct uroce_perf_server *server, const char *line)
 	server->pings = 0;
 	server->checked = 0;
 	server->state = UROCE_PERF_SERVER_PEERS;
-	describe(server);
+	if (server->cm) {
+		uroce_perf_cm_expect(server->cm, &server->side);
+		uroce_channel_send(server->channel, "connect");
+	} else {
+		describe(server);
+	}
+	return 0;
+}
+
+/* Whether the client's connections are all there. */
+static int look_at_connections(struct uroce_perf_server *server)
+{
+	char words[UROCE_PERF_WORDS_BYTES];
+	int up = uroce_perf_cm_check(server->cm, words);
+
+	if (up < 0)
+		return uroce_perf_server_fail(server, "on the server %s", words);
+	if (up > 0) {
+		uroce_perf_cm_expect(server->cm, NULL);
+		uroce_channel_send(server->channel, "go");
+		server->state = UROCE_PERF_SERVER_RUN;
+	}
 	return 0;
 }
 
@@ -191,7 +215,11 @@ int uroce_perf_server_step(struct uroce_perf_server *server)
 						   : uroce_endpoint_poll(server->endpoint);
 	bool is_idle;
 
+	if (server->cm)
+		uroce_perf_cm_poll(server->cm);
 	if (server->state == UROCE_PERF_SERVER_RUN && uroce_perf_server_serve_data(server))
+		return -1;
+	if (server->cm && server->state == UROCE_PERF_SERVER_PEERS && look_at_connections(server))
 		return -1;
 	if (server->channel->peer)
 		return server->channel->in_bytes > 0 ? serve_channel(server, false) : 0;

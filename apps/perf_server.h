@@ -12,13 +12,14 @@
 
 #include "channel.h"
 #include "endpoint.h"
+#include "perf_cm.h"
 #include "perf_side.h"
 #include "perf_test.h"
 
 enum uroce_perf_server_state {
 	UROCE_PERF_SERVER_HELLO,  /* the client has to say hello */
 	UROCE_PERF_SERVER_IDLE,	  /* the client may ask for a test */
-	UROCE_PERF_SERVER_PEERS,  /* the client lists its queue pairs */
+	UROCE_PERF_SERVER_PEERS,  /* the client lists its queue pairs, or connects them */
 	UROCE_PERF_SERVER_MEMORY, /* the client names its memory */
 	UROCE_PERF_SERVER_RUN,	  /* messages flow */
 };
@@ -26,7 +27,8 @@ enum uroce_perf_server_state {
 struct uroce_perf_server {
 	struct uroce_endpoint *endpoint;
 	struct uroce_channel *channel;
-	int only_op; /* an enum uroce_perf_op; -1: any */
+	struct uroce_perf_cm *cm; /* by which queue pairs are connected; NULL: by records */
+	int only_op;		  /* an enum uroce_perf_op; -1: any */
 	enum uroce_perf_server_state state;
 	struct uroce_perf_side side; /* from PEERS on */
 	uint32_t lanes_connected;
@@ -38,9 +40,12 @@ struct uroce_perf_server {
 	uint64_t tests; /* done */
 };
 
-/* The channel must stay open until fini. only_op: the one operation that is served; -1: all. */
+/*
+ * The channel must stay open until fini. cm: NULL, or that by which queue pairs are connected.
+ * only_op: the one operation that is served; -1: all.
+ */
 void uroce_perf_server_init(struct uroce_perf_server *server, struct uroce_endpoint *endpoint,
-	struct uroce_channel *channel, int only_op);
+	struct uroce_channel *channel, struct uroce_perf_cm *cm, int only_op);
 /* Releases what a test left. */
 void uroce_perf_server_fini(struct uroce_perf_server *server);
 

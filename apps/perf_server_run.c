@@ -73,51 +73,6 @@ static int check_words(struct uroce_perf_server *server, uint64_t messages)
 		messages, sum);
 }
 
-static int finish_test(struct uroce_perf_server *server, uint64_t messages)
-{
-	const struct uroce_perf_test *test = &server->side.test;
-	uint64_t received = 0;
-
-	for (uint32_t i = 0; i < test->qps; i++)
-		received += server->side.lanes[i].received;
-	if (uroce_perf_test_receives(test) && received != messages)
-		return uroce_perf_server_fail(server,
-			"the client sent %" PRIu64 " messages, and the server received %" PRIu64,
-			messages, received);
-	if (test->op == UROCE_PERF_ATOMIC && check_words(server, messages))
-		return -1;
-	uroce_channel_send(server->channel, "finished checked=%" PRIu64, server->checked);
-	uroce_perf_side_close(&server->side);
-	server->state = UROCE_PERF_SERVER_IDLE;
-	server->tests++;
-	return 0;
-}
-
-/* "check lane= first= count=", "fill" with the same, "finish messages=". */
-int uroce_perf_server_obey(struct uroce_perf_server *server, const char *line)
-{
-	const struct uroce_perf_test *test = &server->side.test;
-	struct uroce_record record;
-	bool is_check = uroce_record_begin(&record, line, "check");
-
-	if (is_check || uroce_record_begin(&record, line, "fill")) {
-		uint32_t lane = (uint32_t)uroce_record_number(&record, "lane", 0, test->qps - 1);
-		uint64_t first = uroce_record_number(&record, "first", 0, INT64_MAX);
-		uint64_t count = uroce_record_number(&record, "count", 1, test->slots);
-
-		if (uroce_record_end(&record))
-			return is_check ? check_slots(server, lane, first, count)
-					: fill_slots(server, lane, first, count);
-	} else if (uroce_record_begin(&record, line, "finish")) {
-		uint64_t messages = uroce_record_number(&record, "messages", 0, UINT64_MAX);
-
-		if (uroce_record_end(&record))
-			return finish_test(server, messages);
-	}
-	return uroce_perf_server_fail(
-		server, "the client said \"%.100s\", which makes no sense during a test", line);
-}
-
 /* ---- messages ---- */
 
 /* Looks at the message that a receive took, and posts the receive again. */
@@ -217,4 +172,73 @@ int uroce_perf_server_serve_data(struct uroce_perf_server *server)
 		return 0;
 	/* Completions of pongs: their places in the send queue come free by polling. */
 	return watch_memory(server) ? -1 : take_completions(server);
+}
+
+/* ---- the client's commands ---- */
+
+static uint64_t count_received(const struct uroce_perf_server *server)
+{
+	uint64_t received = 0;
+
+	for (uint32_t i = 0; i < server->side.test.qps; i++)
+		received += server->side.lanes[i].received;
+	return received;
+}
+
+/* Other workers may have answered the last messages before anybody has looked at them here. */
+static int check_received(struct uroce_perf_server *server, uint64_t messages)
+{
+	uint64_t received, before;
+
+	do {
+		before = count_received(server);
+		if (take_completions(server))
+			return -1;
+		received = count_received(server);
+	} while (received > before);
+	if (received == messages)
+		return 0;
+	return uroce_perf_server_fail(server,
+		"the client sent %" PRIu64 " messages, and the server received %" PRIu64, messages,
+		received);
+}
+
+static int finish_test(struct uroce_perf_server *server, uint64_t messages)
+{
+	const struct uroce_perf_test *test = &server->side.test;
+
+	if (uroce_perf_test_receives(test) && check_received(server, messages))
+		return -1;
+	if (test->op == UROCE_PERF_ATOMIC && check_words(server, messages))
+		return -1;
+	uroce_channel_send(server->channel, "finished checked=%" PRIu64, server->checked);
+	uroce_perf_side_close(&server->side);
+	server->state = UROCE_PERF_SERVER_IDLE;
+	server->tests++;
+	return 0;
+}
+
+/* "check lane= first= count=", "fill" with the same, "finish messages=". */
+int uroce_perf_server_obey(struct uroce_perf_server *server, const char *line)
+{
+	const struct uroce_perf_test *test = &server->side.test;
+	struct uroce_record record;
+	bool is_check = uroce_record_begin(&record, line, "check");
+
+	if (is_check || uroce_record_begin(&record, line, "fill")) {
+		uint32_t lane = (uint32_t)uroce_record_number(&record, "lane", 0, test->qps - 1);
+		uint64_t first = uroce_record_number(&record, "first", 0, INT64_MAX);
+		uint64_t count = uroce_record_number(&record, "count", 1, test->slots);
+
+		if (uroce_record_end(&record))
+			return is_check ? check_slots(server, lane, first, count)
+					: fill_slots(server, lane, first, count);
+	} else if (uroce_record_begin(&record, line, "finish")) {
+		uint64_t messages = uroce_record_number(&record, "messages", 0, UINT64_MAX);
+
+		if (uroce_record_end(&record))
+			return finish_test(server, messages);
+	}
+	return uroce_perf_server_fail(
+		server, "the client said \"%.100s\", which makes no sense during a test", line);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The client before a test: both sides tell each other their queue pairs and memory.
+ * The client before a test: both sides tell each other their queue pairs and memory, in lines or,
+ * by connection management, with the connections.
  *
  * Before anything is measured each queue pair has carried an empty write: a port whose link came up
  * late has then made good for what it lost, and ports that do not lead to each other are found out
@@ -52,15 +53,43 @@ static void tell_own(struct uroce_perf_client *client)
 	uroce_channel_send(client->channel, "%s", line);
 }
 
+/* Once the server expects it. */
+static int connect_lanes(struct uroce_perf_client *client)
+{
+	char line[UROCE_CHANNEL_LINE_BYTES], words[UROCE_PERF_WORDS_BYTES];
+	int up = 0;
+
+	if (uroce_perf_client_expect(client, line))
+		return -1;
+	if (strcmp(line, "connect") != 0)
+		return uroce_perf_client_fail(
+			client, "the server said \"%.100s\" where \"connect\" was expected", line);
+	if (uroce_perf_cm_ask(client->cm, &client->side, words))
+		return uroce_perf_client_fail(client, "on the client %s", words);
+	/* That it comes to an end is seen to by connection management. */
+	while (up == 0) {
+		if (uroce_perf_client_pump(client))
+			return -1;
+		up = uroce_perf_cm_check(client->cm, words);
+	}
+	uroce_perf_cm_expect(client->cm, NULL);
+	return up > 0 ? 0 : uroce_perf_client_fail(client, "on the client %s", words);
+}
+
 static int agree(struct uroce_perf_client *client)
 {
 	char line[UROCE_CHANNEL_LINE_BYTES];
 
 	uroce_perf_test_write(line, &client->side.test);
 	uroce_channel_send(client->channel, "%s", line);
-	if (take_peers(client))
-		return -1;
-	tell_own(client);
+	if (client->cm) {
+		if (connect_lanes(client))
+			return -1;
+	} else {
+		if (take_peers(client))
+			return -1;
+		tell_own(client);
+	}
 	if (uroce_perf_client_expect(client, line))
 		return -1;
 	if (strcmp(line, "go") == 0)

@@ -14,6 +14,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "uroce_cm.h"
+
 enum {
 	PING_SENDS = 128, /* send queue of a latency test */
 	PING_RECVS = 4,
@@ -114,9 +116,12 @@ int uroce_perf_side_open(struct uroce_perf_side *side, struct uroce_endpoint *en
 
 void uroce_perf_side_close(struct uroce_perf_side *side)
 {
-	for (uint32_t i = 0; side->lanes && i < side->test.qps; i++)
+	for (uint32_t i = 0; side->lanes && i < side->test.qps; i++) {
+		if (side->lanes[i].conn)
+			uroce_conn_destroy(side->lanes[i].conn);
 		if (side->lanes[i].qp)
 			uroce_qp_destroy(side->lanes[i].qp);
+	}
 	if (side->cq)
 		uroce_cq_destroy(side->cq);
 	if (side->mr)

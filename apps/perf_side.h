@@ -16,8 +16,9 @@
 
 struct uroce_perf_lane {
 	struct uroce_qp *qp;
-	uint64_t posted;    /* messages */
-	uint64_t completed; /* messages, whether or not each had a completion */
+	struct uroce_conn *conn; /* that qp is connected by, or NULL: by a record */
+	uint64_t posted;	 /* messages */
+	uint64_t completed;	 /* messages, whether or not each had a completion */
 	uint64_t received;
 	uint64_t todo;	      /* messages that may be posted now */
 	uint64_t remote_addr; /* of its first place, as the peer calls it */

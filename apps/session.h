@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A program's run: who talks to whom. Both sides in one process over ports in memory, or a server
- * and a client in two processes that find each other by TCP.
+ * and a client in two processes that find each other by TCP, or by connection management.
  */
 #ifndef UROCE_APP_SESSION_H
 #define UROCE_APP_SESSION_H
@@ -26,9 +26,10 @@ enum uroce_session_role {
 struct uroce_session_options {
 	enum uroce_session_role role;
 	bool role_is_given;
-	const char *host; /* of the client: where the server is */
-	const char *bind; /* of the server: NULL: any address */
-	const char *addr; /* of the endpoint; NULL: the role's default */
+	const char *host;	    /* of the client: where the server is */
+	const char *bind;	    /* of the server: NULL: any address */
+	const char *addr;	    /* of the endpoint; NULL: the role's default */
+	const char *exception_path; /* an interface to share the port with the kernel by; NULL */
 	uint16_t tcp_port;
 	uint16_t port_id;
 	uint16_t mtu_bytes; /* 0: what the port has */
@@ -36,6 +37,7 @@ struct uroce_session_options {
 	uint16_t queues;    /* of the port; 0: as many as the library takes */
 	struct uroce_endpoint_pace pace;
 	bool keep;
+	bool cm; /* the sides find each other by connection management */
 	bool json;
 	bool help;
 	/* The one test, if the other side is perftest; NULL: it is of these programs. */

@@ -22,6 +22,9 @@ const char uroce_session_help[] =
 	"  --client HOST      run the tests against the server on HOST\n"
 	"  --port N           TCP port on which the two find each other (18515); the messages\n"
 	"                     themselves go by RoCE, UDP port 4791\n"
+	"  --cm               find each other by connection management instead of TCP: all of it\n"
+	"                     goes by RoCE, HOST is the address of the server's endpoint, and N a\n"
+	"                     port of its own. On both sides\n"
 	"  --bind ADDR        address on which the server listens for TCP (all)\n"
 	"  --keep             the server goes on with the next client, for ever\n"
 	"  --port-id N        DPDK port (0)\n"
@@ -32,6 +35,10 @@ const char uroce_session_help[] =
 	"                     (a shell wants quotes only where # begins a word). It must not\n"
 	"                     be one of the kernel's: on a shared interface the kernel would\n"
 	"                     answer too\n"
+	"  --exception-path NAME  make an interface of the kernel's of this name (a TAP), to\n"
+	"                     which all goes that is not RoCE for this endpoint, and from which\n"
+	"                     the kernel sends by the same port; it may have the endpoint's\n"
+	"                     address. As root; not with --loopback\n"
 	"  --workers N        workers of the endpoint, each on an lcore of its own (1); the first "
 	"is\n"
 	"                     the main one, which posts, too. Queue pairs are dealt out to them\n"
@@ -159,6 +166,20 @@ static bool set_addr(void *context, const char *value)
 	return true;
 }
 
+static bool set_exception_path(void *context, const char *value)
+{
+	struct uroce_session_options *options = context;
+
+	if (!*value || strlen(value) > 15 || strpbrk(value, "/:% \t\n")) {
+		uroce_app_say("--exception-path %s is no name for an interface: it takes 1 to 15 "
+			      "characters, and no blank, \"/\", \":\" or \"%%\"",
+			value);
+		return false;
+	}
+	options->exception_path = value;
+	return true;
+}
+
 static bool set_bind(void *context, const char *value)
 {
 	struct uroce_session_options *options = context;
@@ -245,6 +266,13 @@ static bool set_keep(void *context, const char *value)
 	return true;
 }
 
+static bool set_cm(void *context, const char *value)
+{
+	(void)value;
+	((struct uroce_session_options *)context)->cm = true;
+	return true;
+}
+
 static bool set_json(void *context, const char *value)
 {
 	(void)value;
@@ -267,6 +295,7 @@ const struct uroce_option uroce_session_table[] = {
 	{"--bind", "an IPv4 address", set_bind},
 	{"--port-id", "the number of a DPDK port", set_port_id},
 	{"--addr", "an IP address", set_addr},
+	{"--exception-path", "a name for an interface", set_exception_path},
 	{"--mtu", "a path MTU", set_mtu},
 	{"--workers", "a number of workers", set_workers},
 	{"--queues", "a number of queues", set_queues},
@@ -274,6 +303,7 @@ const struct uroce_option uroce_session_table[] = {
 	{"--dcqcn", NULL, set_dcqcn},
 	{"--keepalive", "a number of milliseconds", set_keepalive},
 	{"--keep", NULL, set_keep},
+	{"--cm", NULL, set_cm},
 	{"--json", NULL, set_json},
 	{"--help", NULL, set_help},
 	{"-h", NULL, set_help},
@@ -296,8 +326,17 @@ bool uroce_session_options_check(
 			      "are " UROCE_SESSION_SERVER_ADDR " and " UROCE_SESSION_CLIENT_ADDR);
 		return false;
 	}
+	if (options->role == UROCE_SESSION_LOOPBACK && options->exception_path) {
+		uroce_app_say("--exception-path is for --server and --client: in one process no "
+			      "kernel is on the link");
+		return false;
+	}
 	if (options->role != UROCE_SESSION_SERVER && (options->keep || options->bind)) {
 		uroce_app_say("%s is for --server", options->keep ? "--keep" : "--bind");
+		return false;
+	}
+	if (options->cm && options->bind) {
+		uroce_app_say("--bind is for TCP; with --cm the server listens on its --addr");
 		return false;
 	}
 	return true;

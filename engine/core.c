@@ -318,9 +318,10 @@ uint32_t uroce_core_tx(
 static int create(struct uroce_core *core, struct uroce_cmd *cmd)
 {
 	struct uroce_qp *qp = cmd->qp;
+	bool counts = cmd->qpn != UROCE_QPN_GSI;
 	int err;
 
-	if (core->num_qps >= core->conf.max_qps)
+	if (counts && core->num_qps >= core->conf.max_qps)
 		return -ENOSPC;
 	qp->core = core;
 	qp->pd = cmd->pd;
@@ -334,7 +335,7 @@ static int create(struct uroce_core *core, struct uroce_cmd *cmd)
 	if (err)
 		return err;
 	qp->qpn = cmd->qpn;
-	core->num_qps++;
+	core->num_qps += counts;
 	return 0;
 }
 
@@ -349,7 +350,7 @@ static void destroy(struct uroce_core *core, struct uroce_qp *qp, uint64_t now_n
 	uroce_dgram_leave_all(core, qp);
 	uroce_timer_remove(&core->timers, &qp->comp.timer);
 	uroce_timer_remove(&core->paces, &qp->cc.timer);
-	core->num_qps--;
+	core->num_qps -= qp->qpn != UROCE_QPN_GSI;
 }
 
 static void update_path(struct uroce_core *core, struct uroce_cmd *cmd, uint64_t now_ns)

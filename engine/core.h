@@ -47,7 +47,7 @@ struct uroce_core_conf {
 	struct uroce_mr_table *mrs;	 /* shared by the cores of a device */
 	struct uroce_qptable *qptable;	 /* likewise */
 	struct uroce_timer **timer_heap; /* room for UROCE_QP_TIMERS times max_qps */
-	uint32_t max_qps;
+	uint32_t max_qps; /* the management's, number 1, is not counted: it needs no timer */
 	struct uroce_core_event *events; /* num_events, a power of two */
 	uint32_t num_events;
 	struct uroce_trace_event *trace; /* num_trace, a power of two; NULL: no trace */

@@ -13,8 +13,7 @@
 #include "wire.h"
 
 enum {
-	REACH_MAX = 16,
-	QPN_GSI = 1
+	REACH_MAX = 16
 };
 
 void uroce_qptable_init(struct uroce_qptable *table, struct uroce_qptable_slot *slots,
@@ -60,7 +59,7 @@ static bool find_slot(const struct uroce_qptable *table, uint32_t qpn, uint32_t 
 
 static bool qpn_is_reserved(uint32_t qpn)
 {
-	return qpn == 0 || qpn == QPN_GSI || qpn == UROCE_QPN_MULTICAST;
+	return qpn == 0 || qpn == UROCE_QPN_MULTICAST;
 }
 
 /* An odd factor: every slot once a cycle, and no runs for explicit numbers to collide with. */
@@ -81,7 +80,7 @@ static uint32_t draw_qpn(struct uroce_qptable *table, uint32_t owner)
 			continue;
 		qpn = (++table->slots[slot].generation << table->slots_log2 | slot) &
 			UROCE_QPN_MASK;
-		if (!qpn_is_reserved(qpn) && !find_slot(table, qpn, &other))
+		if (!qpn_is_reserved(qpn) && qpn != UROCE_QPN_GSI && !find_slot(table, qpn, &other))
 			return qpn;
 	}
 }

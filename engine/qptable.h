@@ -49,9 +49,10 @@ void uroce_qptable_init(struct uroce_qptable *table, struct uroce_qptable_slot *
 void uroce_qptable_mark_owners(struct uroce_qptable *table, uint32_t num_owners);
 
 /*
- * Adds a queue pair under *qpn, or under a number of uroce's choice when *qpn is 0.
+ * Adds a queue pair under *qpn, or under a number of uroce's choice when *qpn is 0, which is never
+ * the management's, 1.
  * -ENOMEM: the table is three quarters full, or the number's neighbourhood is;
- * -EEXIST: the number is taken; -EINVAL: 1 and 0xffffff belong to the standard.
+ * -EEXIST: the number is taken; -EINVAL: it is no queue pair's: 0xffffff, or longer than 24 bits.
  */
 int uroce_qptable_add(
 	struct uroce_qptable *table, uint32_t *qpn, struct uroce_qp *qp, uint32_t owner);

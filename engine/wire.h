@@ -192,6 +192,8 @@ enum {
 #define UROCE_PKEY_BASE_MASK 0x7fffu
 #define UROCE_QPN_MASK	     0xffffffu
 #define UROCE_QPN_MULTICAST  0xffffffu
+#define UROCE_QPN_GSI	     1u /* general services: connection management */
+#define UROCE_QKEY_GSI	     0x80010000u
 /* A Q_Key with this bit in a work request stands for the queue pair's own (C10-15). */
 #define UROCE_QKEY_CONTROLLED 0x80000000u
 /* What stands before the payload in a datagram's receive buffer. */

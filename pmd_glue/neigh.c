@@ -368,13 +368,9 @@ static bool may_echo(struct uroce_neigh *neigh, uint64_t now_ns)
 	return true;
 }
 
-static bool take_ip(struct uroce_neigh *neigh, uint64_t now_ns,
+static bool take_echo(struct uroce_neigh *neigh, uint64_t now_ns,
 	const struct uroce_neigh_frame *frame, struct uroce_slot *slot)
 {
-	if (uroce_nd_is(frame)) {
-		slot->bytes = uroce_nd_rx(neigh, now_ns, frame, slot->data);
-		return true;
-	}
 	if (!uroce_echo_rx(neigh, frame, slot))
 		return false;
 	if (!may_echo(neigh, now_ns))
@@ -402,20 +398,54 @@ static bool read_ethernet(const uint8_t *frame, uint32_t bytes, struct uroce_nei
 	return true;
 }
 
-bool uroce_neigh_rx(struct uroce_neigh *neigh, uint64_t now_ns, const uint8_t *frame,
-	uint32_t bytes, struct uroce_slot *slot)
+/* The same, of what may be for the table at all. */
+static bool read_own(const struct uroce_neigh *neigh, const uint8_t *frame, uint32_t bytes,
+	struct uroce_neigh_frame *out)
+{
+	if (!read_ethernet(frame, bytes, out))
+		return false;
+	if (!(frame[UROCE_ETH_DMAC] & 1) &&
+		memcmp(frame + UROCE_ETH_DMAC, neigh->mac, sizeof(neigh->mac)) != 0)
+		return false;
+	switch (out->type) {
+	case UROCE_ETHERTYPE_ARP:
+		return true;
+	case UROCE_ETHERTYPE_IPV4:
+		return out->body_bytes >= UROCE_IPV4_BYTES &&
+			out->body[UROCE_IPV4_PROTOCOL] == UROCE_IP_PROTOCOL_ICMP;
+	case UROCE_ETHERTYPE_IPV6:
+		return out->body_bytes >= UROCE_IPV6_BYTES &&
+			out->body[UROCE_IPV6_NEXT_HEADER] == UROCE_IP_PROTOCOL_ICMPV6;
+	default:
+		return false;
+	}
+}
+
+bool uroce_neigh_concerns(const struct uroce_neigh *neigh, const uint8_t *frame, uint32_t bytes)
 {
 	struct uroce_neigh_frame in;
-	bool taken = true;
+
+	return read_own(neigh, frame, bytes, &in);
+}
+
+enum uroce_neigh_verdict uroce_neigh_rx(struct uroce_neigh *neigh, uint64_t now_ns,
+	const uint8_t *frame, uint32_t bytes, struct uroce_slot *slot)
+{
+	struct uroce_neigh_frame in;
+	bool heard = true, taken = false;
 
 	slot->bytes = 0;
-	if (!read_ethernet(frame, bytes, &in) || slot->capacity_bytes < UROCE_NEIGH_FRAME_BYTES)
-		return false;
+	if (slot->capacity_bytes < UROCE_NEIGH_FRAME_BYTES || !read_own(neigh, frame, bytes, &in))
+		return UROCE_NEIGH_FOREIGN;
 	pthread_mutex_lock(&neigh->lock);
 	if (in.type == UROCE_ETHERTYPE_ARP)
 		slot->bytes = uroce_arp_rx(neigh, now_ns, &in, slot->data);
+	else if (uroce_nd_is(&in))
+		slot->bytes = uroce_nd_rx(neigh, now_ns, &in, slot->data);
 	else
-		taken = take_ip(neigh, now_ns, &in, slot);
+		heard = taken = take_echo(neigh, now_ns, &in, slot);
 	pthread_mutex_unlock(&neigh->lock);
-	return taken;
+	if (taken || slot->bytes > 0)
+		return UROCE_NEIGH_TAKEN;
+	return heard ? UROCE_NEIGH_HEARD : UROCE_NEIGH_FOREIGN;
 }

@@ -120,12 +120,18 @@ int uroce_neigh_set(struct uroce_neigh *neigh, struct uroce_hop hop, const uint8
 /* The MAC of an address, and how many it has had: 0: it is not known, and mac not written. */
 uint32_t uroce_neigh_find(struct uroce_neigh *neigh, struct uroce_hop hop, uint8_t mac[6]);
 
-/*
- * A frame that is not RoCE for us. True: it was ARP, neighbour discovery or a ping for an address
- * of ours; slot->bytes is the answer's, in slot, or 0. False: it is somebody else's business.
- */
-bool uroce_neigh_rx(struct uroce_neigh *neigh, uint64_t now_ns, const uint8_t *frame,
-	uint32_t bytes, struct uroce_slot *slot);
+enum uroce_neigh_verdict {
+	UROCE_NEIGH_FOREIGN, /* somebody else's business */
+	UROCE_NEIGH_HEARD,   /* ARP or discovery; another stack on this port wants it too */
+	UROCE_NEIGH_TAKEN    /* it was answered, or it was a ping to us: nobody else needs it */
+};
+
+/* Whether a frame may be for the table at all: most of a host's are not. Takes no lock. */
+bool uroce_neigh_concerns(const struct uroce_neigh *neigh, const uint8_t *frame, uint32_t bytes);
+
+/* A frame that is not RoCE for us. slot->bytes is the answer's, in slot, or 0. */
+enum uroce_neigh_verdict uroce_neigh_rx(struct uroce_neigh *neigh, uint64_t now_ns,
+	const uint8_t *frame, uint32_t bytes, struct uroce_slot *slot);
 
 /* The next frame that is due, into slot; its bytes, or 0: nothing is due. */
 uint32_t uroce_neigh_tx(struct uroce_neigh *neigh, uint64_t now_ns, struct uroce_slot *slot);

@@ -25,7 +25,8 @@
 #define STUCK_NS 100000000ull
 
 enum {
-	FULL_BURSTS_DRAINED = 8 /* as many as the core waits for */
+	FULL_BURSTS_DRAINED = 8, /* as many as the core waits for */
+	KERNEL_FRAMES_MAX = 8	 /* of the kernel's in a turn */
 };
 
 #define count(poller, field, n) \
@@ -174,12 +175,6 @@ static uint32_t rx(struct uroce_poller *poller, struct uroce_core *core, uint64_
 
 /* ---- what goes around ---- */
 
-uint32_t uroce_poller_rx(struct uroce_poller *poller, struct uroce_core *core, uint64_t now_ns,
-	struct rte_mbuf **mbufs, uint32_t n)
-{
-	return rx(poller, core, now_ns, 0, mbufs, n);
-}
-
 /* Other workers' timers need not wait for what comes to this one's queue: there is no more. */
 static void say_drained(struct uroce_poller *poller, uint64_t now_ns, uint32_t received)
 {
@@ -326,6 +321,33 @@ static bool restore_tag(struct rte_mbuf **mbuf)
 	return !((*mbuf)->ol_flags & RTE_MBUF_F_RX_VLAN_STRIPPED) || rte_vlan_insert(mbuf) == 0;
 }
 
+/* Whether ARP is not for the table alone. */
+static bool is_shared(const struct uroce_poller_conf *conf)
+{
+	return conf->port->host_owned || conf->exception;
+}
+
+/* Shows the table a frame that concerns it. True: somebody else may want it too. */
+static bool offer_frame(struct uroce_poller *poller, uint64_t now_ns, struct rte_mbuf **mbuf)
+{
+	bool stripped = (*mbuf)->ol_flags & RTE_MBUF_F_RX_VLAN_STRIPPED;
+	struct uroce_slot slot = {0};
+	struct rte_mbuf *out = open_frame(poller, &slot);
+	enum uroce_neigh_verdict verdict;
+
+	if (!out || !restore_tag(mbuf))
+		return true;
+	verdict = uroce_neigh_rx(poller->conf.neigh, now_ns,
+		rte_pktmbuf_mtod(*mbuf, const uint8_t *), rte_pktmbuf_data_len(*mbuf), &slot);
+	if (slot.bytes > 0)
+		close_frame(poller, out, &slot);
+	/* As it came, for whoever gets it now. */
+	if (stripped)
+		rte_vlan_strip(*mbuf);
+	return verdict == UROCE_NEIGH_FOREIGN ||
+		(verdict == UROCE_NEIGH_HEARD && is_shared(&poller->conf));
+}
+
 /* Takes what is the table's business out of the frames that are not RoCE; returns how many stay. */
 static uint32_t offer_to_neigh(
 	struct uroce_poller *poller, uint64_t now_ns, struct rte_mbuf **mbufs, uint32_t n)
@@ -333,22 +355,25 @@ static uint32_t offer_to_neigh(
 	uint32_t left = 0;
 
 	for (uint32_t i = 0; i < n; i++) {
-		struct uroce_slot slot = {0};
-		struct rte_mbuf *out = open_frame(poller, &slot);
-
 		/* One in pieces is none of these, which are short. */
-		if (!out || mbufs[i]->nb_segs > 1 || !restore_tag(&mbufs[i]) ||
-			!uroce_neigh_rx(poller->conf.neigh, now_ns,
+		if (mbufs[i]->nb_segs > 1 ||
+			!uroce_neigh_concerns(poller->conf.neigh,
 				rte_pktmbuf_mtod(mbufs[i], const uint8_t *),
-				rte_pktmbuf_data_len(mbufs[i]), &slot)) {
+				rte_pktmbuf_data_len(mbufs[i])) ||
+			offer_frame(poller, now_ns, &mbufs[i]))
 			mbufs[left++] = mbufs[i];
-			continue;
-		}
-		if (slot.bytes > 0)
-			close_frame(poller, out, &slot);
-		rte_pktmbuf_free(mbufs[i]);
+		else
+			rte_pktmbuf_free(mbufs[i]);
 	}
 	return left;
+}
+
+uint32_t uroce_poller_rx(struct uroce_poller *poller, struct uroce_core *core, uint64_t now_ns,
+	struct rte_mbuf **mbufs, uint32_t n)
+{
+	uint32_t left = rx(poller, core, now_ns, 0, mbufs, n);
+
+	return poller->conf.neigh ? offer_to_neigh(poller, now_ns, mbufs, left) : left;
 }
 
 static void send_questions(struct uroce_poller *poller, uint64_t now_ns)
@@ -356,12 +381,75 @@ static void send_questions(struct uroce_poller *poller, uint64_t now_ns)
 	struct uroce_slot slot = {0};
 	struct rte_mbuf *out;
 
+	/* One of the workers asks. */
+	if (!poller->conf.neigh || poller->conf.id != 0)
+		return;
 	while (atomic_load_explicit(&poller->conf.neigh->due_ns, memory_order_relaxed) <= now_ns) {
 		out = open_frame(poller, &slot);
 		if (!out || uroce_neigh_tx(poller->conf.neigh, now_ns, &slot) == 0)
 			return;
 		close_frame(poller, out, &slot);
 	}
+}
+
+/* The first n of the box's frames are somebody else's now. */
+static void take_first(struct uroce_outbox *box, uint32_t n)
+{
+	box->num -= n;
+	memmove(box->mbufs, box->mbufs + n, box->num * sizeof(box->mbufs[0]));
+}
+
+uint32_t uroce_poller_tx_host(struct uroce_poller *poller, struct uroce_core *core, uint64_t now_ns,
+	struct rte_mbuf **mbufs, uint32_t n)
+{
+	uint32_t out;
+
+	send_questions(poller, now_ns);
+	out = n < poller->pending.num ? n : poller->pending.num;
+	memcpy(mbufs, poller->pending.mbufs, out * sizeof(*mbufs));
+	take_first(&poller->pending, out);
+	return out + uroce_poller_tx(poller, core, now_ns, mbufs + out, n - out);
+}
+
+/* ---- the exception path ---- */
+
+/* What nobody else wanted: the kernel's, if it is this host's and the kernel takes it. */
+static void give_to_kernel(struct uroce_poller *poller, struct rte_mbuf **mbufs, uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++) {
+		if (!uroce_exception_wants(poller->conf.exception, mbufs[i]))
+			count(poller, rx_not_ours, 1);
+		else if (restore_tag(&mbufs[i]) &&
+			uroce_exception_write(poller->conf.exception, mbufs[i]))
+			count(poller, kernel_rx, 1);
+		else
+			count(poller, kernel_full, 1);
+	}
+}
+
+/*
+ * What the kernel sends goes before RoCE, and gets half of the room there is, but no more than a
+ * part of a burst: neither waits for the other for long. One of the workers asks.
+ */
+static uint32_t take_from_kernel(struct uroce_poller *poller, uint64_t now_ns)
+{
+	struct uroce_slot slot = {0};
+	struct rte_mbuf *out;
+	uint32_t n = 0, most;
+	bool cut = false;
+
+	if (poller->conf.id != 0)
+		return 0;
+	most = (UROCE_BURST - poller->pending.num + poller->kernel_turn) / 2;
+	poller->kernel_turn ^= 1;
+	while (n < most && n < KERNEL_FRAMES_MAX && (out = open_frame(poller, &slot)) &&
+		uroce_exception_read(poller->conf.exception, now_ns, &slot, &cut) > 0) {
+		close_frame(poller, out, &slot);
+		n++;
+	}
+	count(poller, kernel_tx, n);
+	count(poller, kernel_cut, cut);
+	return n;
 }
 
 /* ---- turns ---- */
@@ -401,8 +489,7 @@ static uint32_t flush_box(struct uroce_poller *poller, struct uroce_outbox *box,
 		rte_pktmbuf_free(box->mbufs[sent++]);
 		box->stuck_since_ns = now_ns;
 	}
-	box->num -= sent;
-	memmove(box->mbufs, box->mbufs + sent, box->num * sizeof(box->mbufs[0]));
+	take_first(box, sent);
 	return sent;
 }
 
@@ -435,16 +522,16 @@ uint32_t uroce_poller_turn(struct uroce_poller *poller, struct uroce_core *core,
 	if (poller->has_rx_queue)
 		n = rte_eth_rx_burst(c->port->id, (uint16_t)c->id, mbufs, UROCE_BURST);
 	left = uroce_poller_rx(poller, core, now_ns, mbufs, n);
-	if (c->neigh) {
-		left = offer_to_neigh(poller, now_ns, mbufs, left);
-		/* One of the workers asks. */
-		if (c->id == 0)
-			send_questions(poller, now_ns);
-	}
-	count(poller, rx_not_ours, left);
+	send_questions(poller, now_ns);
+	if (c->exception)
+		give_to_kernel(poller, mbufs, left);
+	else
+		count(poller, rx_not_ours, left);
 	rte_pktmbuf_free_bulk(mbufs, left);
 	moved = n + uroce_poller_rx_inner(poller, core, now_ns, n);
 	uroce_core_expire(core, now_ns);
+	if (c->exception)
+		moved += take_from_kernel(poller, now_ns);
 	poller->pending.num += uroce_poller_tx(poller, core, now_ns,
 		poller->pending.mbufs + poller->pending.num, UROCE_BURST - poller->pending.num);
 	moved += flush_box(poller, &poller->pending, now_ns);
@@ -470,6 +557,11 @@ bool uroce_poller_holds_frames(const struct uroce_poller *poller)
 void uroce_poller_excuse(struct uroce_poller *poller)
 {
 	uroce_steer_drained(poller->conf.in, poller->conf.id, UINT64_MAX);
+}
+
+int uroce_poller_kernel_fd(const struct uroce_poller *poller)
+{
+	return poller->conf.exception && poller->conf.id == 0 ? poller->conf.exception->fd : -1;
 }
 
 int uroce_poller_listen(struct uroce_poller *poller)

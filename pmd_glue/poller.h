@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "core.h"
+#include "exception.h"
 #include "link.h"
 #include "neigh.h"
 #include "port.h"
@@ -35,6 +36,11 @@ struct uroce_poller_counters {
 	uint64_t tx_no_buffer;	/* turns without a buffer to send from */
 	uint64_t handover_full; /* frames for another worker whose ring was full: dropped */
 	uint64_t relayed;	/* frames sent for workers without a queue of their own */
+	/* The exception path: */
+	uint64_t kernel_rx;   /* frames given to the kernel */
+	uint64_t kernel_tx;   /* frames of the kernel's that were sent on */
+	uint64_t kernel_full; /* frames that the kernel did not take: dropped */
+	uint64_t kernel_cut;  /* frames of the kernel's that no buffer holds: dropped */
 };
 
 /* Frames on their way out that were not taken yet, in order. */
@@ -47,9 +53,10 @@ struct uroce_outbox {
 struct uroce_poller_conf {
 	uint32_t id; /* the core's, among the workers of the port */
 	struct uroce_port *port;
-	struct uroce_steer *in;	   /* received by one worker, for a queue pair of another */
-	struct uroce_steer *out;   /* built by workers that have no queue to send on */
-	struct uroce_neigh *neigh; /* NULL: ARP and such are the host's business */
+	struct uroce_steer *in;		   /* received by one worker, for a queue pair of another */
+	struct uroce_steer *out;	   /* built by workers that have no queue to send on */
+	struct uroce_neigh *neigh;	   /* NULL: ARP and such are the host's business */
+	struct uroce_exception *exception; /* NULL: nobody takes what is not for the endpoint */
 };
 
 struct uroce_poller {
@@ -59,6 +66,7 @@ struct uroce_poller {
 	uint16_t tx_by;
 	uint32_t num_clients;		     /* workers that send through this one */
 	uint32_t full_bursts;		     /* since the queue was last seen empty */
+	uint32_t kernel_turn;		     /* 1: of the room for one frame, it is the kernel's */
 	struct rte_mbuf *spare[UROCE_BURST]; /* empty buffers for slots */
 	uint32_t num_spare;
 	struct uroce_outbox pending;
@@ -79,14 +87,19 @@ void uroce_poller_fini(struct uroce_poller *poller);
 uint32_t uroce_poller_turn(struct uroce_poller *poller, struct uroce_core *core, uint64_t now_ns);
 
 /*
- * Hands n frames to the core. Frees those that it kept; those that are not this endpoint's are
- * moved to the front of mbufs in order. Returns how many those are.
+ * Hands n frames to the core, and what is not RoCE to the table of neighbours. Frees those that
+ * they kept; those that are not this endpoint's, or not its alone, are moved to the front of mbufs
+ * in order. Returns how many those are.
  */
 uint32_t uroce_poller_rx(struct uroce_poller *poller, struct uroce_core *core, uint64_t now_ns,
 	struct rte_mbuf **mbufs, uint32_t n);
 
 /* Builds up to n frames for the wire; those to the port's own MAC are kept for the next turn. */
 uint32_t uroce_poller_tx(struct uroce_poller *poller, struct uroce_core *core, uint64_t now_ns,
+	struct rte_mbuf **mbufs, uint32_t n);
+
+/* The same for a host, which sends the answers and questions of neighbours too: those first. */
+uint32_t uroce_poller_tx_host(struct uroce_poller *poller, struct uroce_core *core, uint64_t now_ns,
 	struct rte_mbuf **mbufs, uint32_t n);
 
 /*
@@ -104,6 +117,10 @@ bool uroce_poller_holds_frames(const struct uroce_poller *poller);
 
 /* Until its next turn no timer of another worker waits for what comes to this one's queue. */
 void uroce_poller_excuse(struct uroce_poller *poller);
+
+/* A descriptor that is readable while the kernel has sent something; -1: another worker's to take.
+ */
+int uroce_poller_kernel_fd(const struct uroce_poller *poller);
 
 /*
  * The thread is about to sleep: a descriptor that becomes readable when the port gets frames from

@@ -137,11 +137,13 @@ static uint32_t probe_ip_mtu(const struct uroce_port *port, const struct uroce_p
 	uint32_t limit = kernel_mtu(info);
 	uint16_t mtu;
 
-	if (port->host_owned)
-		return rte_eth_dev_get_mtu(port->id, &mtu) == 0 ? min_u32(limit, mtu) : limit;
-	/* Setting the MTU of a port on a kernel interface would change the interface. */
-	if (limit == UINT32_MAX)
+	if (port->host_owned) {
+		if (rte_eth_dev_get_mtu(port->id, &mtu) == 0)
+			limit = min_u32(limit, mtu);
+	} else if (limit == UINT32_MAX) {
+		/* Not of a port on a kernel interface: that would change the interface. */
 		limit = driver_mtu(port->id, tag_bytes);
+	}
 	if (is_driver(info, "net_af_packet"))
 		limit = min_u32(limit,
 			af_packet_slot_bytes(info) - AF_PACKET_HEADER_BYTES - UROCE_ETH_BYTES -

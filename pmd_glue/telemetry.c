@@ -115,6 +115,13 @@ static void tell_poller(struct rte_tel_data *port, const struct uroce_poller *po
 	rte_tel_data_add_dict_u64(port, "tx_no_buffer", LOOK(c->tx_no_buffer));
 	rte_tel_data_add_dict_u64(port, "handover_full", LOOK(c->handover_full));
 	rte_tel_data_add_dict_u64(port, "relayed", LOOK(c->relayed));
+	if (!poller->conf.exception)
+		return;
+	rte_tel_data_add_dict_string(port, "exception_path", poller->conf.exception->name);
+	rte_tel_data_add_dict_u64(port, "kernel_rx", LOOK(c->kernel_rx));
+	rte_tel_data_add_dict_u64(port, "kernel_tx", LOOK(c->kernel_tx));
+	rte_tel_data_add_dict_u64(port, "kernel_full", LOOK(c->kernel_full));
+	rte_tel_data_add_dict_u64(port, "kernel_cut", LOOK(c->kernel_cut));
 }
 
 /* The first, and all of them. */

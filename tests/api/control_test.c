@@ -57,6 +57,16 @@ static void addresses_and_numbers_are_checked_when_opening(void)
 		open_with("192.0.2.1", (struct uroce_device_conf){.num_workers = 17}), -EINVAL);
 	CU_ASSERT_EQUAL(
 		open_with("192.0.2.1", (struct uroce_device_conf){.max_qps = 1u << 30}), -EINVAL);
+	CU_ASSERT_EQUAL(
+		open_with("192.0.2.1", (struct uroce_device_conf){.conn_retries = 16}), -EINVAL);
+	CU_ASSERT_EQUAL(
+		open_with("192.0.2.1", (struct uroce_device_conf){.conn_timeout = 32}), -EINVAL);
+	CU_ASSERT_EQUAL(
+		open_with("192.0.2.1", (struct uroce_device_conf){.max_conns = 1u << 30}), -EINVAL);
+	CU_ASSERT_EQUAL(
+		open_with("192.0.2.1",
+			(struct uroce_device_conf){.conn_retry_ms = 100, .conn_retry_max_ms = 99}),
+		-EINVAL);
 }
 
 static void parents_are_busy_while_they_have_children(void)
@@ -204,7 +214,7 @@ static void a_queue_pair_costs_what_is_published(void)
 		1024);
 	CU_ASSERT_TRUE(uroce_qp_memory_bytes(&small) < 2048);
 	/* What the README says. */
-	CU_ASSERT_EQUAL(uroce_qp_memory_bytes(&(struct uroce_qp_conf){0}), 29568);
+	CU_ASSERT_EQUAL(uroce_qp_memory_bytes(&(struct uroce_qp_conf){0}), 29576);
 	CU_ASSERT_EQUAL(uroce_qp_memory_bytes(&sends_32) - uroce_qp_memory_bytes(&sends_16),
 		16 * (2 * 64 + 20));
 	CU_ASSERT_EQUAL(uroce_qp_memory_bytes(&sends_17), uroce_qp_memory_bytes(&sends_32));

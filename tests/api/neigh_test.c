@@ -157,6 +157,34 @@ static void only_what_was_asked_is_believed(void)
 	uroce_neigh_fini(&neigh);
 }
 
+/* A promiscuous port hears what is for others. */
+static void what_goes_to_anothers_mac_is_not_listened_to(void)
+{
+	uint8_t mac[6];
+
+	start(1, mac_3);
+	CU_ASSERT_EQUAL(hold(ip(2)), 0);
+	CU_ASSERT_EQUAL(give(linux_answers, sizeof(linux_answers)), -1);
+	CU_ASSERT_EQUAL(find_mac(ip(2), mac), 0);
+	uroce_neigh_fini(&neigh);
+}
+
+/* On a shared port the other stack hears it too, but for what is answered. */
+static void what_is_answered_is_taken(void)
+{
+	struct uroce_slot slot = empty_slot();
+
+	start(1, mac_1);
+	CU_ASSERT_EQUAL(hold(ip(2)), 0);
+	CU_ASSERT_EQUAL(uroce_neigh_rx(&neigh, now_ns, linux_answers, sizeof(linux_answers), &slot),
+		UROCE_NEIGH_HEARD);
+	uroce_neigh_fini(&neigh);
+	start(2, mac_2);
+	CU_ASSERT_EQUAL(uroce_neigh_rx(&neigh, now_ns, linux_asks, sizeof(linux_asks), &slot),
+		UROCE_NEIGH_TAKEN);
+	uroce_neigh_fini(&neigh);
+}
+
 static void a_changed_mac_is_followed_and_counted(void)
 {
 	uint8_t mac[6];
@@ -317,7 +345,8 @@ static void no_room_no_frame(void)
 
 	start(1, mac_1);
 	CU_ASSERT_EQUAL(uroce_neigh_tx(&neigh, now_ns, &slot), 0);
-	CU_ASSERT_FALSE(uroce_neigh_rx(&neigh, now_ns, linux_asks, sizeof(linux_asks), &slot));
+	CU_ASSERT_EQUAL(uroce_neigh_rx(&neigh, now_ns, linux_asks, sizeof(linux_asks), &slot),
+		UROCE_NEIGH_FOREIGN);
 	uroce_neigh_fini(&neigh);
 }
 
@@ -328,6 +357,10 @@ int main(void)
 		{"who does not answer is asked again, until nobody needs it", nobody_answers},
 		{"a known one is asked again, and stays known", a_known_one_is_asked_again},
 		{"only what was asked for is believed", only_what_was_asked_is_believed},
+		{"what goes to another's MAC is not listened to",
+			what_goes_to_anothers_mac_is_not_listened_to},
+		{"what is answered is taken, what is heard may be others' too",
+			what_is_answered_is_taken},
 		{"a changed MAC is followed and counted", a_changed_mac_is_followed_and_counted},
 		{"what the application said holds", what_the_application_said_holds},
 		{"a full table makes room for who is needed",

@@ -10,9 +10,13 @@
  */
 #include <dirent.h>
 #include <errno.h>
+#include <linux/if_tun.h>
+#include <net/if.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <sys/ioctl.h>
 
 #include <rte_eth_ring.h>
 #include <rte_ethdev.h>
@@ -93,6 +97,37 @@ FAILING(int, rte_eth_dev_owner_get, (uint16_t port, struct rte_eth_dev_owner *ow
 FAILING(int, rte_eth_dev_owner_new, (uint64_t * id), (id), -EIO, -EBUSY)
 FAILING(int, rte_eth_dev_owner_set, (uint16_t port, const struct rte_eth_dev_owner *owner),
 	(port, owner), -EIO, -EBUSY)
+
+FAILING(int, socket, (int domain, int type, int protocol), (domain, type, protocol),
+	(errno = EMFILE, -1), -EMFILE)
+
+/* The kernel's interfaces are made up: the real ones take root. */
+int __real_open64(const char *path, int flags, ...);
+int __wrap_open64(const char *path, int flags, ...);
+int __wrap_open64(const char *path, int flags, ...)
+{
+	if (strcmp(path, "/dev/net/tun") != 0)
+		return __real_open64(path, flags);
+	return is_turn("open", -ENOENT) ? (errno = ENOENT, -1) : __real_eventfd(0, EFD_NONBLOCK);
+}
+
+int __wrap_ioctl(int fd, unsigned long what, struct ifreq *request);
+int __wrap_ioctl(int fd, unsigned long what, struct ifreq *request)
+{
+	(void)fd;
+	(void)request;
+	switch (what) {
+	case TUNSETIFF:
+	case SIOCSIFHWADDR:
+	case SIOCSIFMTU:
+	case SIOCGIFFLAGS:
+	case SIOCSIFFLAGS:
+		return is_turn("ioctl", -EPERM) ? (errno = EPERM, -1) : 0;
+	default:
+		errno = ENOTTY;
+		return -1;
+	}
+}
 
 /* What is sent on a queue comes back on it. */
 static bool make_port(void)
@@ -183,6 +218,17 @@ static void a_port_of_ones_own(void)
 	CU_ASSERT_TRUE(fail_each_call(&conf) >= 30);
 }
 
+static void a_port_that_a_kernel_shares(void)
+{
+	const struct uroce_device_conf conf = {.addr = "192.0.2.1",
+		.num_workers = QUEUES,
+		.max_qps = 4,
+		.num_mbufs = 1023,
+		.exception_path = "uroce0"};
+
+	CU_ASSERT_TRUE(fail_each_call(&conf) >= 34);
+}
+
 static void a_port_of_the_hosts(void)
 {
 	const struct uroce_device_conf conf = {.addr = "192.0.2.1",
@@ -198,6 +244,8 @@ int main(void)
 {
 	static const struct unit_case cases[] = {
 		{"the Nth call fails while a port is set up, for all N", a_port_of_ones_own},
+		{"the Nth call fails while a kernel's interface is made, for all N",
+			a_port_that_a_kernel_shares},
 		{"the Nth call fails on a port that the host has set up, for all N",
 			a_port_of_the_hosts},
 	};

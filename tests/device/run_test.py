@@ -14,9 +14,6 @@
 #   run_test.py --sniff INTERFACE
 #
 # is used by itself in a namespace: counts frames until standard input closes, prints them as JSON.
-#
-# Everything that is made has this process's number in its name and is removed at the end, whatever
-# happened; nothing here sleeps for luck: what has to be waited for is asked for, with a limit.
 
 import contextlib
 import json
@@ -30,109 +27,16 @@ import socket
 import struct
 import subprocess
 import sys
-import tempfile
 import time
 
-PID = os.getpid()
-PATIENCE = 90
-EAL = ["--no-huge", "--no-pci", "--no-shconf", "--log-level=lib.eal:error", "-m", "512"]
-NETNS = ["u%da" % PID, "u%db" % PID]
-VETH = ["uv%da" % PID, "uv%db" % PID]
-KERNEL_ADDR = ["198.51.100.1", "198.51.100.2"]
+from rig import (KERNEL_ADDR, PATIENCE, NoNetwork, Pair, ask_telemetry, check, demand, end,
+                 has_driver, iface, in_netns, ip, is_busy, kernel_pings, memif_pair, namespaces,
+                 netns, packet_pair, rows_of, run, skip, start, wait_until, why_no_network)
+
 OPS = ["write", "read", "send", "atomic"]
 # A retry limit's time with what connections use: 8 attempts of 67 ms each; and room for a slow
 # machine. A peer that is gone must not take longer to be noticed.
 GONE_SECONDS = 5
-
-counts = {"passed": 0, "failed": 0, "skipped": 0}
-children = []
-
-
-class Failed(Exception):
-    pass
-
-
-def verdict(name, wrong=None):
-    counts["failed" if wrong else "passed"] += 1
-    print("FAILED %s: %s" % (name, wrong) if wrong else "passed %s" % name, flush=True)
-
-
-def skip(name, why):
-    counts["skipped"] += 1
-    print("SKIP %s: %s" % (name, why), flush=True)
-
-
-@contextlib.contextmanager
-def check(name):
-    """A check passes if its body does not raise."""
-    try:
-        yield
-    except (Failed, OSError, ValueError, KeyError, subprocess.SubprocessError) as e:
-        verdict(name, "%s" % e if isinstance(e, Failed) else repr(e))
-    else:
-        verdict(name)
-
-
-def demand(condition, *words):
-    if not condition:
-        raise Failed(" ".join(str(w) for w in words))
-
-
-def cpus():
-    """A core for each side; the same where there is only one."""
-    mine = sorted(os.sched_getaffinity(0))
-    return ["-l", str(mine[0])], ["-l", str(mine[-1])]
-
-
-def in_netns(name):
-    return ["ip", "netns", "exec", name] if name else []
-
-
-def start(arguments, **options):
-    child = subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                             **options)
-    children.append(child)
-    return child
-
-
-def end(child):
-    """What a child wrote; it is killed if it has not ended in time."""
-    try:
-        return child.communicate(timeout=PATIENCE)
-    except subprocess.TimeoutExpired:
-        child.kill()
-        out, err = child.communicate()
-        raise Failed("did not end in %d seconds: %s" % (PATIENCE, err.strip()))
-
-
-def rows_of(out):
-    return [json.loads(line) for line in out.splitlines()]
-
-
-class Pair:
-    """How server and client of a program reach each other."""
-
-    def __init__(self, name, vdevs, netns=(None, None), host="127.0.0.1", addrs=(None, None)):
-        self.name, self.vdevs, self.netns, self.host = name, vdevs, netns, host
-        self.addrs = addrs
-        with socket.socket() as s:
-            s.bind(("127.0.0.1", 0))
-            self.port = str(s.getsockname()[1])
-
-    def prefix(self, side):
-        return "uroce-test-%d-%s" % (PID, "ab"[side])
-
-    def command(self, program, side, own):
-        return (in_netns(self.netns[side]) + [program] + cpus()[side] + EAL +
-                ["--file-prefix", self.prefix(side), "--vdev=" + self.vdevs[side], "--"] + own +
-                ["--port", self.port] + (["--addr", self.addrs[side]] if self.addrs[side] else []))
-
-    def server(self, program, *own):
-        return start(self.command(program, 0, ["--server", *own]))
-
-    def client(self, program, *own):
-        return start(self.command(program, 1, [*own, "--client", self.host]))
-
 
 def check_rows(rows, size, ops=OPS):
     demand([r["op"] for r in rows] == list(ops), "operations are", [r["op"] for r in rows])
@@ -268,6 +172,8 @@ def test_arguments(perf, ping):
         [perf, "write", "--frobnicate"], [perf, "write", "--iters", "2", "--duration", "2"],
         [perf, "write", "--lat", "--qps", "2"], [perf, "atomic", "--atomic-op", "mul"],
         [perf, "write", "--client", "127.0.0.1"], [perf, "--server"],
+        [perf, "write", "--exception-path", "uroce0"],
+        [perf, "--no-huge", "--", "--server", "--exception-path", "a/b"],
         [perf, "--no-huge", "--", "--server", "--size", "4"], [perf, "write", "--addr", "1.2.3"],
         [perf, "write", "--perftest"], [perf, "--no-huge", "--", "all", "--perftest", "--server"],
         [perf, "--no-huge", "--", "write", "--perftest", "--server", "--verify"],
@@ -292,39 +198,6 @@ def test_arguments(perf, ping):
 
 
 # ---- two processes over memif ----
-
-def memif_pair(bsize=8192, addrs=(None, None)):
-    vdev = "net_memif0,role=%s,socket=@uroce-test-" + str(PID) + \
-        ",socket-abstract=yes,bsize=" + str(bsize)
-    return Pair("memif", (vdev % "server", vdev % "client"), addrs=addrs)
-
-
-def ask_telemetry(prefix, command):
-    folder = "/var/run" if os.geteuid() == 0 else os.environ.get("XDG_RUNTIME_DIR", "/tmp")
-    with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as s:
-        s.settimeout(10)
-        s.connect("%s/dpdk/%s/dpdk_telemetry.v2" % (folder, prefix))
-        s.recv(1024)
-        s.send(command.encode())
-        return json.loads(s.recv(65536))[command.split(",")[0]]
-
-
-def wait_until(condition, seconds=20):
-    """Asks again and again; what it says may not be there yet."""
-    limit = time.monotonic() + seconds
-    while True:
-        try:
-            if condition():
-                return
-        except (OSError, ValueError, KeyError):
-            pass
-        demand(time.monotonic() < limit, "it did not come to that in %d seconds" % seconds)
-        time.sleep(0.05)
-
-
-def is_busy(pair, side):
-    return ask_telemetry(pair.prefix(side), "/uroce/counters")["rx_accepted"] > 100
-
 
 def test_telemetry(pair, perf):
     server = pair.server(perf)
@@ -558,8 +431,9 @@ def sniff(interface):
 
 @contextlib.contextmanager
 def sniffing(side, seen):
-    child = start(in_netns(NETNS[side]) + [sys.executable, os.path.abspath(__file__), "--sniff",
-                                           VETH[side]], stdin=subprocess.PIPE)
+    child = start(in_netns(netns("ab"[side])) +
+                  [sys.executable, os.path.abspath(__file__), "--sniff",
+                   iface("ab"[side], "ba"[side])], stdin=subprocess.PIPE)
     try:
         demand(child.stdout.readline() == "ready\n", "the sniffer does not start")
         yield
@@ -568,35 +442,6 @@ def sniffing(side, seen):
     finally:
         child.kill()
         child.communicate()
-
-
-def ip(*arguments):
-    subprocess.run(["ip", *arguments], check=True, capture_output=True, text=True)
-
-
-@contextlib.contextmanager
-def namespaces(mtu):
-    """Two namespaces, a pair of interfaces between them; kernel addresses for TCP only."""
-    try:
-        for side in (0, 1):
-            ip("netns", "add", NETNS[side])
-        ip("link", "add", VETH[0], "type", "veth", "peer", "name", VETH[1])
-        for side in (0, 1):
-            name = NETNS[side]
-            ip("link", "set", VETH[side], "netns", name)
-            ip("-n", name, "addr", "add", KERNEL_ADDR[side] + "/24", "dev", VETH[side])
-            ip("-n", name, "link", "set", VETH[side], "mtu", str(mtu), "up")
-            ip("-n", name, "link", "set", "lo", "up")
-        yield
-    finally:
-        for side in (0, 1):
-            subprocess.run(["ip", "link", "del", VETH[side]], capture_output=True)
-            subprocess.run(["ip", "netns", "del", NETNS[side]], capture_output=True)
-
-
-def packet_pair(name, options="", addrs=(None, None)):
-    vdevs = ["net_af_packet0,iface=%s%s" % (v, options) for v in VETH]
-    return Pair(name, vdevs, NETNS, KERNEL_ADDR[0], addrs)
 
 
 def test_ipv6(perf):
@@ -613,30 +458,6 @@ def test_ipv6(perf):
         end(server)
 
 
-def ping_once(addr):
-    """One echo request of this kernel's, again and again until it is answered or 20 seconds pass."""
-    v6 = ":" in addr
-    family, proto = (socket.AF_INET6, socket.IPPROTO_ICMPV6) if v6 else \
-        (socket.AF_INET, socket.IPPROTO_ICMP)
-    limit = time.monotonic() + 20
-    with socket.socket(family, socket.SOCK_RAW, proto) as s:
-        s.settimeout(1)
-        body = struct.pack("!BBHHH", 128 if v6 else 8, 0, 0, PID & 0xffff, 1) + b"uroce" * 20
-        if not v6:
-            total = sum(struct.unpack("!%dH" % (len(body) // 2), body))
-            total = (total & 0xffff) + (total >> 16)
-            body = body[:2] + struct.pack("!H", ~total & 0xffff) + body[4:]
-        while time.monotonic() < limit:
-            try:
-                s.sendto(body, (addr, 0))
-                answer = s.recv(2048)[0 if v6 else 20:]
-            except (TimeoutError, OSError):
-                continue
-            if answer[0] == (129 if v6 else 0) and answer[4:] == body[4:]:
-                return True
-    return False
-
-
 def test_neighbours(perf):
     """The kernel at the other end finds the endpoint, and its pings are answered meanwhile."""
     for addrs, target, net in (((None, None), "192.0.2.1", "192.0.2.0/24"),
@@ -644,15 +465,12 @@ def test_neighbours(perf):
                                 "2001:db8::/64")):
         pair = packet_pair("af_packet", addrs=addrs)
         with check("af_packet: a kernel finds and pings %s while messages flow" % target):
-            ip("-n", NETNS[1], "route", "add", net, "dev", VETH[1])
+            ip("-n", netns("b"), "route", "add", net, "dev", iface("b", "a"))
             server = pair.server(perf)
             client = pair.client(perf, "write", "--duration", "20", "--size", "64", "--json")
             try:
                 wait_until(lambda: is_busy(pair, 0))
-                pinger = start(in_netns(NETNS[1]) + [sys.executable, os.path.abspath(__file__),
-                                                     "--ping", target])
-                end(pinger)
-                demand(pinger.returncode == 0, "nobody answered")
+                demand(kernel_pings(netns("b"), target), "nobody answered")
                 told = ask_telemetry(pair.prefix(0), "/uroce/neighbours")["port_0"]
                 demand(told["answered"] > 0 and told["echoes"] > 0, told)
             finally:
@@ -695,14 +513,9 @@ def test_quiet(perf):
 
 def test_af_packet(perf):
     names = "af_packet"
-    if os.geteuid() != 0:
-        skip(names, "network namespaces and raw sockets need root")
-        return
-    if not has_driver("af_packet"):
-        skip(names, "DPDK's af_packet driver is not installed (librte-net-af-packet23)")
-        return
-    if not shutil.which("ip"):
-        skip(names, "there is no ip command (iproute2)")
+    missing = why_no_network("af_packet")
+    if missing:
+        skip(names, missing)
         return
     try:
         with namespaces(1500):
@@ -716,58 +529,27 @@ def test_af_packet(perf):
             test_sizes(packet_pair("af_packet, jumbo frames",
                                    ",framesz=16384,blocksz=65536,framecnt=256"),
                        perf, (4095, 4096, 4097, 1 << 20), some)
-    except subprocess.CalledProcessError as e:
-        skip(names, "network namespaces cannot be made here: %s" % e.stderr.strip())
+    except NoNetwork as e:
+        skip(names, e)
 
 
 # ----
 
-def has_driver(name):
-    """Whether DPDK's plug-in of that name is where the library looks for it."""
-    folders = subprocess.run(["pkg-config", "--variable=libdir", "libdpdk"], capture_output=True,
-                             text=True).stdout.split() or ["/usr/lib/x86_64-linux-gnu"]
-    for folder in folders:
-        for path, _, files in os.walk(os.path.join(folder, "dpdk")):
-            if any(f.startswith("librte_net_%s.so" % name) for f in files):
-                return True
-    return False
-
-
-def clean_up(scratch):
-    for child in children:
-        if child.poll() is None:
-            child.kill()
-            child.communicate()
-    shutil.rmtree(scratch, ignore_errors=True)
-    for side in "ab":
-        shutil.rmtree("/var/run/dpdk/uroce-test-%d-%s" % (PID, side), ignore_errors=True)
+def tests(build, scratch):
+    perf, ping = (os.path.join(build, "apps", p) for p in ("uroce-perf", "uroce-ping"))
+    test_loopback(perf, ping)
+    test_nobody(build, scratch)
+    test_arguments(perf, ping)
+    test_perftest_octets(perf)
+    test_memif(perf, ping)
+    test_af_packet(perf)
 
 
 def main():
-    if len(sys.argv) == 3 and sys.argv[1] == "--ping":
-        return 0 if ping_once(sys.argv[2]) else 1
     if len(sys.argv) == 3 and sys.argv[1] == "--sniff":
         sniff(sys.argv[2])
         return 0
-    if len(sys.argv) != 2 or not os.path.isdir(sys.argv[1]):
-        print("usage: run_test.py BUILD (a folder that was built)", file=sys.stderr)
-        return 2
-    build = os.path.abspath(sys.argv[1])
-    perf, ping = (os.path.join(build, "apps", p) for p in ("uroce-perf", "uroce-ping"))
-    # An interrupted run removes what it has made, too.
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
-    scratch = tempfile.mkdtemp(prefix="uroce-test-")
-    try:
-        test_loopback(perf, ping)
-        test_nobody(build, scratch)
-        test_arguments(perf, ping)
-        test_perftest_octets(perf)
-        test_memif(perf, ping)
-        test_af_packet(perf)
-    finally:
-        clean_up(scratch)
-    print("RESULT device passed=%(passed)d failed=%(failed)d skipped=%(skipped)d" % counts)
-    return 1 if counts["failed"] else 0
+    return run("device", tests)
 
 
 if __name__ == "__main__":

@@ -19,17 +19,14 @@
 import json
 import os
 import select
-import shutil
-import signal
 import socket
 import struct
 import subprocess
 import sys
-import tempfile
 import time
 
-sys.dont_write_bytecode = True
-import run_test as rig  # noqa: E402
+import rig
+from run_test import some, test_sizes
 
 THIS = os.path.abspath(__file__)
 ASK_SECONDS = 3
@@ -121,10 +118,10 @@ def test_vlan(perf):
     """Both ends in a VLAN, over a driver that is given the tag beside the frame by the kernel."""
     addrs = ("192.0.2.1/24#100:3", "192.0.2.2/24#100")
     pair = rig.packet_pair("af_packet, VLAN", addrs=addrs)
-    rig.test_sizes(pair, perf, (0, 1025, 1 << 20), rig.some)
-    rig.test_sizes(rig.packet_pair("af_packet, VLAN and IPv6",
+    test_sizes(pair, perf, (0, 1025, 1 << 20), some)
+    test_sizes(rig.packet_pair("af_packet, VLAN and IPv6",
                                    addrs=("2001:db8::1/64#4094", "2001:db8::2/64#4094")),
-                   perf, (1025,), rig.some)
+                   perf, (1025,), some)
     server = pair.server(perf)
     client = pair.client(perf, "write", "--duration", "60", "--size", "64", "--json")
     try:
@@ -139,8 +136,8 @@ def test_vlan(perf):
                             ("0x0000", None), ("none", None)):
             with rig.check("%s: a neighbour with tag %s is %sanswered" %
                            (pair.name, tag, "" if answer else "not ")):
-                out, err = rig.end(rig.start(rig.in_netns(rig.NETNS[1]) +
-                                             [sys.executable, THIS, "--ask", rig.VETH[1], tag,
+                out, err = rig.end(rig.start(rig.in_netns(rig.netns("b")) +
+                                             [sys.executable, THIS, "--ask", rig.iface("b", "a"), tag,
                                               "192.0.2.1"]))
                 rig.demand(json.loads(out) == {"arp": answer, "ping": answer}, out, err)
         test_kernel_vlan(pair)
@@ -161,53 +158,45 @@ def test_vlan(perf):
 def test_kernel_vlan(pair):
     """A kernel's own interface in the VLAN finds and pings the endpoint."""
     name = "%s: a kernel's VLAN interface finds and pings it" % pair.name
-    link = rig.VETH[1] + ".100"
+    link = rig.iface("b", "a") + ".100"
     try:
-        rig.ip("-n", rig.NETNS[1], "link", "add", "link", rig.VETH[1], "name", link, "type",
+        rig.ip("-n", rig.netns("b"), "link", "add", "link", rig.iface("b", "a"), "name", link, "type",
                "vlan", "id", "100")
     except subprocess.CalledProcessError as e:
         rig.skip(name, "this kernel has no VLAN interfaces: %s" % e.stderr.strip())
         return
     with rig.check(name):
-        rig.ip("-n", rig.NETNS[1], "addr", "add", "192.0.2.98/24", "dev", link)
-        rig.ip("-n", rig.NETNS[1], "link", "set", link, "up")
-        pinger = rig.start(rig.in_netns(rig.NETNS[1]) +
-                           [sys.executable, rig.__file__, "--ping", "192.0.2.1"])
-        rig.end(pinger)
-        rig.demand(pinger.returncode == 0, "nobody answered")
+        rig.ip("-n", rig.netns("b"), "addr", "add", "192.0.2.98/24", "dev", link)
+        rig.ip("-n", rig.netns("b"), "link", "set", link, "up")
+        rig.demand(rig.kernel_pings(rig.netns("b"), "192.0.2.1"), "nobody answered")
 
 
 def test_af_packet(perf):
-    if os.geteuid() != 0 or not rig.has_driver("af_packet") or not shutil.which("ip"):
-        rig.skip("af_packet, VLAN", "it needs root, DPDK's af_packet driver and the ip command")
+    missing = rig.why_no_network("af_packet")
+    if missing:
+        rig.skip("af_packet, VLAN", missing)
         return
     try:
         with rig.namespaces(1500):
             test_vlan(perf)
-    except subprocess.CalledProcessError as e:
-        rig.skip("af_packet, VLAN", "network namespaces cannot be made here: %s" % e.stderr.strip())
+    except rig.NoNetwork as e:
+        rig.skip("af_packet, VLAN", e)
+
+
+def tests(build, scratch):
+    perf = os.path.join(build, "apps", "uroce-perf")
+    if rig.has_driver("memif"):
+        test_room_for_a_tag(perf)
+    else:
+        rig.skip("memif, VLAN", "DPDK's memif driver is not installed (librte-net-memif23)")
+    test_af_packet(perf)
 
 
 def main():
     if len(sys.argv) == 5 and sys.argv[1] == "--ask":
         ask_and_ping(sys.argv[2], sys.argv[3], socket.inet_aton(sys.argv[4]))
         return 0
-    if len(sys.argv) != 2 or not os.path.isdir(sys.argv[1]):
-        print("usage: vlan_test.py BUILD (a folder that was built)", file=sys.stderr)
-        return 2
-    perf = os.path.join(os.path.abspath(sys.argv[1]), "apps", "uroce-perf")
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
-    scratch = tempfile.mkdtemp(prefix="uroce-test-")
-    try:
-        if rig.has_driver("memif"):
-            test_room_for_a_tag(perf)
-        else:
-            rig.skip("memif, VLAN", "DPDK's memif driver is not installed (librte-net-memif23)")
-        test_af_packet(perf)
-    finally:
-        rig.clean_up(scratch)
-    print("RESULT device_vlan passed=%(passed)d failed=%(failed)d skipped=%(skipped)d" % rig.counts)
-    return 1 if rig.counts["failed"] else 0
+    return rig.run("device_vlan", tests)
 
 
 if __name__ == "__main__":

@@ -8,16 +8,15 @@
 # BUILD is a folder that was built. Every operation on four queue pairs, dealt out to two workers on
 # each side, every byte checked: over rings within a process, over memif and over af_packet between
 # two. Then that a second process on an interface is refused. A line per check, and RESULT at the
-# end; exit status 0 if none failed. What every test here needs is in run_test.py.
+# end; exit status 0 if none failed.
 
 import os
-import signal
-import subprocess
 import sys
-import tempfile
 
-import run_test as rig
-from run_test import (Pair, check, check_rows, demand, end, rows_of, skip, some, start, wait_until)
+import rig
+from rig import (Pair, ask_telemetry, check, demand, end, iface, is_busy, netns, rows_of, skip,
+                 start, wait_until, why_no_network)
+from run_test import check_rows, some
 
 SIZES = (1, 1025, 4097, 65536, 1 << 20)
 
@@ -61,7 +60,7 @@ def test_operations(pair, perf, sizes=SIZES):
 
 
 def worker_port(pair, side, worker):
-    return rig.ask_telemetry(pair.prefix(side), "/uroce/ports")["port_0_worker_%d" % worker]
+    return ask_telemetry(pair.prefix(side), "/uroce/ports")["port_0_worker_%d" % worker]
 
 
 def test_one_queue_is_shared(pair, perf):
@@ -70,14 +69,14 @@ def test_one_queue_is_shared(pair, perf):
     client = pair.client(perf, "write", "--duration", "20", "--size", "64", "--qps", "4", "--json")
     try:
         with check("%s: one worker sends and receives for the other" % pair.name):
-            wait_until(lambda: rig.is_busy(pair, 0))
+            wait_until(lambda: is_busy(pair, 0))
             for side in (0, 1):
                 demand([worker_port(pair, side, w)["queue_pairs"] for w in (0, 1)] == [2, 2],
                        "queue pairs are not dealt out")
                 relayed = worker_port(pair, side, 0)["relayed"]
                 wait_until(lambda: worker_port(pair, side, 0)["relayed"] > relayed + 100)
                 demand(worker_port(pair, side, 1)["relayed"] == 0, "worker 1 has a queue")
-                counters = rig.ask_telemetry(pair.prefix(side), "/uroce/counters")
+                counters = ask_telemetry(pair.prefix(side), "/uroce/counters")
                 demand(counters["rx_handed_over"] > 100, counters)
     finally:
         for child in (client, server):
@@ -138,8 +137,9 @@ def test_memif(perf):
 # ---- af_packet ----
 
 def packet(name, workers, options=("", "")):
-    vdevs = ["net_af_packet0,iface=%s%s" % (v, o) for v, o in zip(rig.VETH, options)]
-    return Many(name, vdevs, workers, netns=rig.NETNS, host=rig.KERNEL_ADDR[0])
+    vdevs = ["net_af_packet0,iface=%s%s" % (iface(*ends), option)
+             for ends, option in zip(("ab", "ba"), options)]
+    return Many(name, vdevs, workers, netns=(netns("a"), netns("b")), host=rig.KERNEL_ADDR[0])
 
 
 def test_second_process(perf):
@@ -148,7 +148,7 @@ def test_second_process(perf):
     try:
         demand(server.stdout.readline(), "the server did not start")
         with check("af_packet: a second process on the interface is refused in words"):
-            second = Many("second", pair.vdevs, (1, 1), netns=rig.NETNS, addrs=("192.0.2.9/24", None))
+            second = Many("second", pair.vdevs, (1, 1), netns=pair.netns, addrs=("192.0.2.9/24", None))
             # Not the first one's files.
             command = [w.replace("uroce-test-", "uroce-test2-") for w in
                        second.command(perf, 0, ["--server"])]
@@ -172,12 +172,9 @@ def test_second_process(perf):
 
 
 def test_af_packet(perf):
-    name = "af_packet"
-    if os.geteuid() != 0:
-        skip(name, "network namespaces and raw sockets need root")
-        return
-    if not rig.has_driver("af_packet"):
-        skip(name, "DPDK's af_packet driver is not installed (librte-net-af-packet23)")
+    why = why_no_network("af_packet")
+    if why:
+        skip("af_packet", why)
         return
     try:
         with rig.namespaces(1500):
@@ -189,28 +186,16 @@ def test_af_packet(perf):
                                    (",qpairs=2", "")), perf, (4097,))
             test_one_queue_is_shared(packet("af_packet, one queue", (2, 2)), perf)
             test_second_process(perf)
-    except subprocess.CalledProcessError as e:
-        skip(name, "network namespaces cannot be made here: %s" % e.stderr.strip())
+    except rig.NoNetwork as e:
+        skip("af_packet", e)
 
 
-def main():
-    if len(sys.argv) != 2 or not os.path.isdir(sys.argv[1]):
-        print("usage: workers_test.py BUILD (a folder that was built)", file=sys.stderr)
-        return 2
-    perf = os.path.join(os.path.abspath(sys.argv[1]), "apps/uroce-perf")
-    # An interrupted run removes what it has made, too.
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
-    scratch = tempfile.mkdtemp(prefix="uroce-test-")
-    try:
-        test_loopback(perf)
-        test_memif(perf)
-        test_af_packet(perf)
-    finally:
-        rig.clean_up(scratch)
-    print("RESULT device_workers passed=%(passed)d failed=%(failed)d skipped=%(skipped)d" %
-          rig.counts)
-    return 1 if rig.counts["failed"] else 0
+def tests(build, _scratch):
+    perf = os.path.join(build, "apps/uroce-perf")
+    test_loopback(perf)
+    test_memif(perf)
+    test_af_packet(perf)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(rig.run("device_workers", tests))

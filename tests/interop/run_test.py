@@ -16,13 +16,14 @@ import sys
 import time
 
 import checks_congestion
+import checks_departures
 import checks_errors
 import checks_faults
 import checks_requests
 import rig
 from peers import Peer
 
-CHECKS = (checks_requests, checks_faults, checks_errors, checks_congestion)
+CHECKS = (checks_requests, checks_faults, checks_errors, checks_departures, checks_congestion)
 
 
 class Run:

@@ -183,9 +183,11 @@ static void creating(struct drill *d)
 
 	d->ep.core.conf.max_qps = 2;
 	not_created(d, d->ep.qp->qpn, -EEXIST);
-	not_created(d, 1, -EINVAL);
 	not_created(d, 0xffffff, -EINVAL);
 	other = add_qp(d, OTHER_QPN);
+	not_created(d, OTHER_QPN + 1, -ENOSPC);
+	/* Number 1 is none of the application's. */
+	remove_qp(d, add_qp(d, UROCE_QPN_GSI));
 	not_created(d, OTHER_QPN + 1, -ENOSPC);
 	remove_qp(d, other);
 	/* What is gone makes room. */

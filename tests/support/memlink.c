@@ -17,6 +17,15 @@ struct frame {
 	uint8_t data[MEMLINK_FRAME_BYTES - sizeof(uint32_t)];
 };
 
+/* xorshift64, seeded the same in each run. */
+static bool is_lost(struct memlink *link)
+{
+	link->random ^= link->random << 13;
+	link->random ^= link->random >> 7;
+	link->random ^= link->random << 17;
+	return (link->random >> 32) % 100 < link->loss_percent;
+}
+
 /* A copy of a frame for another worker, who frees it. */
 static void hand_over(struct memlink *link, const struct uroce_pkt *pkt)
 {
@@ -54,18 +63,21 @@ static uint32_t receive(struct memlink *link, struct uroce_core *core, uint64_t 
 	uint32_t head = atomic_load_explicit(&link->in.head, memory_order_relaxed);
 	uint32_t n = uroce_ring_tail(&link->in) - head;
 	struct uroce_pkt pkts[BURST];
+	uint32_t kept = 0;
 
 	if (n > BURST)
 		n = BURST;
 	for (uint32_t i = 0; i < n; i++) {
 		const struct frame *frame = uroce_ring_entry(&link->in, head + i);
 
-		pkts[i].data = frame->data;
-		pkts[i].bytes = frame->bytes;
-		pkts[i].flags = 0;
+		if (link->loss_percent > 0 && is_lost(link))
+			continue;
+		pkts[kept].data = frame->data;
+		pkts[kept].bytes = frame->bytes;
+		pkts[kept++].flags = 0;
 	}
-	uroce_core_rx(core, now_ns, pkts, n);
-	for (uint32_t i = 0; i < n; i++)
+	uroce_core_rx(core, now_ns, pkts, kept);
+	for (uint32_t i = 0; i < kept; i++)
 		if (pkts[i].handed_over)
 			hand_over(link, &pkts[i]);
 	uroce_ring_release(&link->in, head + n);
@@ -124,6 +136,8 @@ static void init_side(struct memlink *link, struct memlink *peer)
 		abort();
 	uroce_ring_init(&link->in, link->memory, sizeof(struct frame), MEMLINK_FRAMES);
 	link->peer = peer;
+	link->loss_percent = 0;
+	link->random = 88172645463325252u;
 }
 
 void memlink_init(struct memlink *a, struct memlink *b)

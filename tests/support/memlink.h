@@ -19,6 +19,8 @@ struct memlink {
 	struct uroce_ring in; /* frames for this side */
 	struct memlink *peer;
 	void *memory;
+	uint32_t loss_percent; /* of the frames for this side; 0 unless a test sets it */
+	uint64_t random;
 	/* Of one of several workers of a device: */
 	struct uroce_steer *steer; /* for frames that another wants; NULL: there is no other */
 	uint32_t id;
