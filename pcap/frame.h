@@ -45,8 +45,8 @@ static inline uint32_t uroce_frame_end(const uint8_t *frame)
 static inline bool uroce_frame_is_marked(const uint8_t *frame)
 {
 	const uint8_t *ip = uroce_frame_ip(frame);
-	uint8_t ecn = uroce_frame_is_ipv6(frame) ? ip[UROCE_IPV6_VERSION + 1] >> 4
-						 : ip[UROCE_IPV4_TOS];
+	uint8_t ecn =
+		uroce_frame_is_ipv6(frame) ? ip[UROCE_IPV6_VERSION + 1] >> 4 : ip[UROCE_IPV4_TOS];
 
 	return (ecn & UROCE_ECN_MASK) == UROCE_ECN_CE;
 }

@@ -126,7 +126,7 @@ static void it_is_parsed(void)
 static void marks_are_the_last_two_bits_of_the_class(void)
 {
 	start();
-	for (uint32_t class = 0; class < 256; class++) {
+	for (uint32_t class = 0; class < 256; class ++) {
 		uroce_store_be32(spoilt + V6_IP, 0x600abcde | class << 20);
 		CU_ASSERT_EQUAL(parse(sizeof(want)), UROCE_ACCEPTED);
 		CU_ASSERT_EQUAL(pkt.ecn, class & 3);
