@@ -11,6 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "dcqcn.h"
 #include "eal.h"
 #include "log.h"
 
@@ -72,13 +73,14 @@ static int take_conf(struct uroce_device *dev, const struct uroce_device_conf *c
 		: MBUFS_DEFAULT + MBUFS_DEFAULT_PER_WORKER * (c->num_workers - 1u);
 	c->mtu_bytes = c->mtu_bytes ? c->mtu_bytes : MTU_DEFAULT;
 	c->max_ahs = c->max_ahs ? c->max_ahs : AHS_DEFAULT;
+	uroce_dcqcn_conf_complete(&c->dcqcn);
 	if (c->max_conns == 0)
 		c->max_conns = default_conns(c);
 	if (c->num_workers > UROCE_WORKERS_MAX || c->max_qps > QPS_MAX || c->max_mrs > MRS_MAX ||
 		c->max_ahs > AHS_MAX || uroce_conn_conf_check(c) != 0 ||
 		c->icrc_mode > UROCE_ICRC_OFF)
 		return -EINVAL;
-	return 0;
+	return uroce_dcqcn_conf_check(&c->dcqcn);
 }
 
 static int allocate_tables(struct uroce_device *dev)
@@ -412,6 +414,7 @@ void uroce_device_query(const struct uroce_device *dev, struct uroce_device_attr
 	attr->tx_descs = dev->conf.tx_descs;
 	attr->num_mbufs = dev->conf.num_mbufs;
 	attr->idle_sleep_us = dev->conf.idle_sleep_us;
+	attr->dcqcn = dev->conf.dcqcn;
 }
 
 int uroce_device_gid(const struct uroce_device *dev, unsigned int i, uint8_t gid[16])

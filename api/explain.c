@@ -162,6 +162,12 @@ static void say_cause(struct text *t, const struct uroce_qp_report *r)
 			" ms without an answer to PSN 0x%06x",
 			r->detail, us / 1000, us % 1000, r->error_psn);
 		break;
+	case UROCE_CAUSE_KEEPALIVE:
+		say(t,
+			"the peer was silent, and %u timeouts of %" PRIu64 ".%03" PRIu64
+			" ms went by without an answer to a keepalive (PSN 0x%06x)",
+			r->detail, us / 1000, us % 1000, r->error_psn);
+		break;
 	case UROCE_CAUSE_NAK:
 		say(t, "the peer refused PSN 0x%06x: %s", r->error_psn, syndrome_text(r->detail));
 		break;
@@ -226,7 +232,8 @@ int uroce_explain(const struct uroce_qp *qp, const struct uroce_cmd *report, uin
 {
 	const struct uroce_qp_report *r = &report->report;
 	struct text t = {.buf = buf, .bytes = bytes};
-	bool silent = r->cause == UROCE_CAUSE_TIMEOUT || r->cause == UROCE_CAUSE_SEQUENCE;
+	bool silent = r->cause == UROCE_CAUSE_TIMEOUT || r->cause == UROCE_CAUSE_KEEPALIVE ||
+		r->cause == UROCE_CAUSE_SEQUENCE;
 
 	if (bytes > 0)
 		buf[0] = 0;

@@ -57,6 +57,9 @@ static struct uroce_qp_caps caps_of(const struct uroce_qp_conf *given)
 		.max_inline_bytes = conf.max_inline_bytes,
 		.max_dest_rd_atomic = conf.max_dest_rd_atomic,
 		.window_pkts = conf.window_pkts,
+		.dcqcn = conf.dcqcn,
+		.keepalive_ms = conf.keepalive_ms,
+		.rate_limit_bps = conf.rate_limit_bps,
 	};
 }
 
@@ -229,6 +232,9 @@ static struct uroce_qp_attr engine_attr(const struct uroce_qp_modify_attr *attr)
 		.min_rnr_timer = attr->min_rnr_timer,
 		.max_rd_atomic = attr->max_rd_atomic,
 		.max_dest_rd_atomic = attr->max_dest_rd_atomic,
+		.dcqcn = attr->dcqcn,
+		.keepalive_ms = attr->keepalive_ms,
+		.rate_limit_bps = attr->rate_limit_bps,
 	};
 }
 
@@ -337,6 +343,9 @@ int uroce_qp_query(struct uroce_qp *qp, struct uroce_qp_modify_attr *attr)
 		.min_rnr_timer = a->min_rnr_timer,
 		.max_rd_atomic = a->max_rd_atomic,
 		.max_dest_rd_atomic = a->max_dest_rd_atomic,
+		.dcqcn = a->dcqcn,
+		.keepalive_ms = a->keepalive_ms,
+		.rate_limit_bps = a->rate_limit_bps,
 	};
 	pthread_mutex_lock(&shell->dev->lock);
 	if (shell->path)

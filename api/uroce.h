@@ -33,6 +33,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "dcqcn_conf.h"
 #include "stats.h"
 #include "status.h"
 
@@ -117,6 +118,8 @@ struct uroce_device_conf {
 	uint32_t conn_retry_ms, conn_retry_max_ms;
 	uint8_t conn_retries;
 	uint8_t conn_timeout;
+	/* Of queue pairs with DCQCN; and cnp_ns, which is the other side of it, of all. */
+	struct uroce_dcqcn_conf dcqcn;
 };
 
 /*
@@ -161,6 +164,7 @@ struct uroce_device_attr {
 	uint16_t rx_descs, tx_descs;
 	uint32_t num_mbufs;
 	uint32_t idle_sleep_us;
+	struct uroce_dcqcn_conf dcqcn;
 };
 
 /* Cannot fail. */
@@ -418,6 +422,10 @@ struct uroce_qp_conf {
 	uint32_t max_dest_rd_atomic; /* 16; at most 128; reads that a peer may have outstanding */
 	uint32_t window_pkts;	     /* 128; request packets in flight; at most 2^23 */
 	bool signal_all;	     /* every send completes, signalled or not */
+	/* The next three are what the attributes of these names are after RESET. */
+	bool dcqcn;		 /* false */
+	uint32_t keepalive_ms;	 /* 0: none */
+	uint64_t rate_limit_bps; /* 0: none */
 	/* The worker that runs it, UROCE_WORKER(i); 0: the one with the fewest queue pairs. */
 	uint16_t worker;
 	uint32_t qpn; /* drawn; or exactly this number */
@@ -426,8 +434,9 @@ struct uroce_qp_conf {
 /*
  * Creates a queue pair, in RESET.
  * -EINVAL: a limit is out of range, a completion queue is missing or of another device, the shared
- * receive queue is of another domain, there is no such worker; -EOPNOTSUPP: another type; -ENOMEM:
- * no memory, or max_qps exist; -EEXIST: the number asked for is taken; -ETIMEDOUT.
+ * receive queue is of another domain, there is no such worker, DCQCN of a UD queue pair, a
+ * keepalive of one that is not RC; -EOPNOTSUPP: another type; -ENOMEM: no memory, or max_qps exist;
+ * -EEXIST: the number asked for is taken; -ETIMEDOUT.
  */
 int uroce_qp_create(struct uroce_pd *pd, const struct uroce_qp_conf *conf, struct uroce_qp **qp);
 
@@ -464,6 +473,22 @@ struct uroce_qp_modify_attr {
 	uint8_t min_rnr_timer; /* code of the standard's RNR table; 0 is 655 ms */
 	uint8_t max_rd_atomic;
 	uint8_t max_dest_rd_atomic;
+	/*
+	 * The next three can be set on the way to RTR and RTS, and in RTS and SQD.
+	 * dcqcn, of RC and UC: frames say that switches may mark them, and notifications that
+	 * marks are answered with slow the queue pair down, as the device's dcqcn says. Marked
+	 * frames of the peer are answered with notifications whether it is set or not.
+	 * keepalive_ms, of RC: a peer that was silent for so long, with nothing outstanding to it,
+	 * is asked whether it is there, by an RDMA Write of nothing. That completes nothing, and
+	 * takes no right at the other side; if no answer comes, timeout and retry_cnt have it as
+	 * with any request, and the queue pair ends in error (UROCE_EVENT_QP_FATAL). 0: never.
+	 * rate_limit_bps, UROCE_RATE_MIN_BPS to UROCE_RATE_MAX_BPS: no more bits of frames a
+	 * second, Ethernet's header included; of requests, and of answers to reads and atomics. 0:
+	 * no limit.
+	 */
+	bool dcqcn;
+	uint32_t keepalive_ms;
+	uint64_t rate_limit_bps;
 };
 
 /*

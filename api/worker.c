@@ -95,6 +95,7 @@ int uroce_worker_init(struct uroce_worker *worker, struct uroce_device *dev, uns
 		.num_trace = TRACE_EVENTS,
 		.num_ahs = dev->num_ah_slots,
 		.mtu_bytes = dev->active_mtu_bytes,
+		.dcqcn = dev->conf.dcqcn,
 	};
 
 	for (uint32_t i = 0; i < dev->num_addrs; i++) {
@@ -106,7 +107,7 @@ int uroce_worker_init(struct uroce_worker *worker, struct uroce_device *dev, uns
 	worker->patience_ns = CTRL_PATIENCE_NS;
 	/* So that one who never polls is said to have been silent from here on. */
 	atomic_store(&worker->polled_ns, uroce_clock_ns());
-	worker->timers = uroce_allocate(max_qps * sizeof(*worker->timers));
+	worker->timers = uroce_allocate(UROCE_QP_TIMERS * max_qps * sizeof(*worker->timers));
 	worker->core_events = uroce_allocate(CORE_EVENTS * sizeof(*worker->core_events));
 	worker->trace = uroce_allocate(TRACE_EVENTS * sizeof(*worker->trace));
 	worker->events_memory = uroce_allocate(EVENTS * sizeof(struct uroce_event));

@@ -15,6 +15,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "uroce.h"
+
 const char *uroce_app_name = "uroce";
 
 static bool progress_is_shown;
@@ -96,24 +98,36 @@ bool uroce_count_parse(const char *text, uint64_t min, uint64_t max, uint64_t *c
 	return take_digits(&text, count) && *text == '\0' && *count >= min && *count <= max;
 }
 
-bool uroce_size_parse(const char *text, uint64_t max_bytes, uint64_t *bytes)
+/* A number and perhaps one of K, M, G, which stand for powers of `unit`. */
+static bool take_scaled(const char *text, uint64_t unit, uint64_t max, uint64_t *number)
 {
 	static const char suffixes[] = "KMG";
 	const char *suffix;
-	unsigned int shift = 0;
+	uint64_t scale = 1;
 
-	if (!take_digits(&text, bytes))
+	if (!take_digits(&text, number))
 		return false;
 	if (*text) {
 		suffix = strchr(suffixes, *text);
 		if (!suffix || text[1])
 			return false;
-		shift = 10 * (unsigned int)(suffix - suffixes + 1);
+		for (long power = suffix - suffixes; power >= 0; power--)
+			scale *= unit;
 	}
-	if (*bytes > max_bytes >> shift)
+	if (*number > max / scale)
 		return false;
-	*bytes <<= shift;
+	*number *= scale;
 	return true;
+}
+
+bool uroce_size_parse(const char *text, uint64_t max_bytes, uint64_t *bytes)
+{
+	return take_scaled(text, 1024, max_bytes, bytes);
+}
+
+bool uroce_rate_parse(const char *text, uint64_t *bps)
+{
+	return take_scaled(text, 1000, UROCE_RATE_MAX_BPS, bps) && *bps >= UROCE_RATE_MIN_BPS;
 }
 
 bool uroce_seconds_parse(const char *text, uint64_t *ns)

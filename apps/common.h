@@ -42,6 +42,8 @@ void uroce_app_nap(uint64_t ns);
 bool uroce_count_parse(const char *text, uint64_t min, uint64_t max, uint64_t *count);
 /* "64", "4K", "16M", "1G" (powers of 1024). False as above. */
 bool uroce_size_parse(const char *text, uint64_t max_bytes, uint64_t *bytes);
+/* Bits a second, "250M", "1G" (powers of 1000), from 1K to 8000G. False as above. */
+bool uroce_rate_parse(const char *text, uint64_t *bps);
 /* Seconds, "2" or "0.5", as nanoseconds; more than nothing, at most a day. False as above. */
 bool uroce_seconds_parse(const char *text, uint64_t *ns);
 

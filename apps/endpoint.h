@@ -27,11 +27,19 @@ int uroce_app_start_eal(const struct uroce_arguments *arguments);
 /* Ends EAL, with what it left in the file system. Close every endpoint first. */
 void uroce_app_stop_eal(void);
 
+/* What the user may choose of how queue pairs send; see struct uroce_qp_modify_attr. */
+struct uroce_endpoint_pace {
+	bool dcqcn;
+	uint32_t keepalive_ms;
+	uint64_t rate_limit_bps;
+};
+
 struct uroce_endpoint {
 	struct uroce_device *device;
 	struct uroce_worker *worker;
 	struct uroce_pd *pd;
 	struct uroce_device_attr attr;
+	struct uroce_endpoint_pace pace;
 	uint32_t idle_turns;
 };
 

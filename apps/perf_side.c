@@ -75,6 +75,9 @@ static int open_lane(struct uroce_perf_side *side, uint32_t lane, char *why)
 		.recv_cq = side->cq,
 		.max_send_wr = send_wrs(side),
 		.max_recv_wr = recv_wrs(side),
+		.dcqcn = side->endpoint->pace.dcqcn,
+		.keepalive_ms = side->endpoint->pace.keepalive_ms,
+		.rate_limit_bps = side->endpoint->pace.rate_limit_bps,
 	};
 	int err = uroce_qp_create(side->endpoint->pd, &conf, &side->lanes[lane].qp);
 

@@ -43,8 +43,10 @@ static int open_endpoint(const struct uroce_session_options *options,
 		.num_workers = options->workers,
 		.num_queues = options->queues,
 		.exception_path = options->exception_path};
+	int err = uroce_endpoint_open(endpoint, &conf);
 
-	return uroce_endpoint_open(endpoint, &conf);
+	endpoint->pace = options->pace;
+	return err;
 }
 
 /* ---- the client's side ---- */

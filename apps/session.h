@@ -35,6 +35,7 @@ struct uroce_session_options {
 	uint16_t mtu_bytes; /* 0: what the port has */
 	uint16_t workers;   /* 0: one */
 	uint16_t queues;    /* of the port; 0: as many as the library takes */
+	struct uroce_endpoint_pace pace;
 	bool keep;
 	bool cm; /* the sides find each other by connection management */
 	bool json;

@@ -46,7 +46,13 @@ const char uroce_session_help[] =
 	"so\n"
 	"                     many; on memif one, since both ends must have the same number)\n"
 	"  --mtu M            at most this path MTU: 256, 512, 1024, 2048, 4096 (as large as both\n"
-	"                     ports allow)\n";
+	"                     ports allow)\n"
+	"how queue pairs of this side send:\n"
+	"  --rate R           at most R bits a second each, headers included: 1G, 250M, 64K, "
+	"powers\n"
+	"                     of ten (no limit)\n"
+	"  --dcqcn            let switches mark frames, and slow down when told of marks\n"
+	"  --keepalive MS     ask a peer that was silent for MS milliseconds whether it is there\n";
 
 void uroce_session_options_init(struct uroce_session_options *options)
 {
@@ -223,6 +229,36 @@ static bool set_queues(void *context, const char *value)
 	return true;
 }
 
+static bool set_rate(void *context, const char *value)
+{
+	if (uroce_rate_parse(
+		    value, &((struct uroce_session_options *)context)->pace.rate_limit_bps))
+		return true;
+	uroce_app_say("--rate %s is no rate: it is bits a second, from 1K to 8000G, like 250M or "
+		      "1G",
+		value);
+	return false;
+}
+
+static bool set_dcqcn(void *context, const char *value)
+{
+	(void)value;
+	((struct uroce_session_options *)context)->pace.dcqcn = true;
+	return true;
+}
+
+static bool set_keepalive(void *context, const char *value)
+{
+	uint64_t ms;
+
+	if (!uroce_count_parse(value, 1, UINT32_MAX, &ms)) {
+		uroce_app_say("--keepalive %s is no time: it is milliseconds, from 1 on", value);
+		return false;
+	}
+	((struct uroce_session_options *)context)->pace.keepalive_ms = (uint32_t)ms;
+	return true;
+}
+
 static bool set_keep(void *context, const char *value)
 {
 	(void)value;
@@ -263,6 +299,9 @@ const struct uroce_option uroce_session_table[] = {
 	{"--mtu", "a path MTU", set_mtu},
 	{"--workers", "a number of workers", set_workers},
 	{"--queues", "a number of queues", set_queues},
+	{"--rate", "bits a second", set_rate},
+	{"--dcqcn", NULL, set_dcqcn},
+	{"--keepalive", "a number of milliseconds", set_keepalive},
 	{"--keep", NULL, set_keep},
 	{"--cm", NULL, set_cm},
 	{"--json", NULL, set_json},

@@ -20,6 +20,9 @@ enum {
 	SPORT_BASE = 0xc000,
 	SPORT_BITS = 14,
 	SPORT_MASK = 0x3fff,
+	CNP_OPCODE = 0x81,
+	/* DSCP 48, so that a congested switch lets it by, and ECT(0): as hardware has it. */
+	CNP_TOS = 48 << 2 | UROCE_ECN_ECT0,
 };
 
 /* One flow per queue pair, spread over 0xc000 to 0xffff: switches balance by it. */
@@ -32,6 +35,14 @@ static uint16_t source_port(const struct uroce_path *path, uint32_t qpn, uint32_
 	return (uint16_t)(SPORT_BASE | (h & SPORT_MASK));
 }
 
+/* Of all there is of it yet; who ends the frame adds the length. */
+static void put_ipv4_sum(uint8_t *ip)
+{
+	uroce_store_be16(ip + UROCE_IPV4_CHECKSUM, 0);
+	uroce_store_be16(
+		ip + UROCE_IPV4_CHECKSUM, uroce_ip_fold(uroce_ip_sum(ip, UROCE_IPV4_BYTES, 0)));
+}
+
 static void put_ipv4(uint8_t *ip, const struct uroce_path *path)
 {
 	ip[UROCE_IPV4_VERSION_IHL] = IPV4_VERSION_4_IHL_5;
@@ -42,9 +53,7 @@ static void put_ipv4(uint8_t *ip, const struct uroce_path *path)
 	ip[UROCE_IPV4_PROTOCOL] = UROCE_IP_PROTOCOL_UDP;
 	uroce_store_be32(ip + UROCE_IPV4_SRC, uroce_gid_ipv4(path->src));
 	uroce_store_be32(ip + UROCE_IPV4_DST, uroce_gid_ipv4(path->dst));
-	/* Of all this; who ends the frame adds the length. */
-	uroce_store_be16(
-		ip + UROCE_IPV4_CHECKSUM, uroce_ip_fold(uroce_ip_sum(ip, UROCE_IPV4_BYTES, 0)));
+	put_ipv4_sum(ip);
 }
 
 static void put_ipv6(uint8_t *ip, const struct uroce_path *path)
@@ -85,11 +94,29 @@ static uint8_t *put_template(
 	return bth + UROCE_BTH_BYTES;
 }
 
+/* Another TOS or traffic class, in a frame that was started. */
+static void change_tos(uint8_t *h, uint8_t tos)
+{
+	uint8_t *ip = h + uroce_frame_eth_bytes(h);
+
+	if (uroce_frame_is_ipv6(h)) {
+		ip[UROCE_IPV6_VERSION] = (uint8_t)(IPV6_VERSION_6 >> 24 | tos >> 4);
+		ip[UROCE_IPV6_VERSION + 1] =
+			(uint8_t)(tos << 4 | (ip[UROCE_IPV6_VERSION + 1] & 0x0f));
+		return;
+	}
+	ip[UROCE_IPV4_TOS] = tos;
+	put_ipv4_sum(ip);
+}
+
 void uroce_build_template(struct uroce_qp *qp)
 {
 	uint8_t *end = put_template(qp->header, qp->path, qp->qpn, qp->attr.dest_qpn);
 
 	qp->header_bytes = (uint32_t)(end - qp->header);
+	if (qp->attr.dcqcn)
+		change_tos(
+			qp->header, (uint8_t)((qp->path->tos & ~UROCE_ECN_MASK) | UROCE_ECN_ECT0));
 }
 
 static void put_bth(uint8_t *at, struct uroce_bth bth)
@@ -115,6 +142,17 @@ uint8_t *uroce_build_start(const struct uroce_qp *qp, struct uroce_slot *slot, s
 	end = h + qp->header_bytes;
 	put_bth(end - UROCE_BTH_BYTES, bth);
 	return end;
+}
+
+uint8_t *uroce_build_start_cnp(const struct uroce_qp *qp, struct uroce_slot *slot)
+{
+	uint8_t *p = uroce_build_start(qp, slot, (struct uroce_bth){.opcode = CNP_OPCODE});
+	uint8_t *bth = p - UROCE_BTH_BYTES;
+
+	change_tos(slot->data, CNP_TOS);
+	bth[UROCE_BTH_FLAGS] = 0;
+	bth[UROCE_BTH_ECN] = UROCE_BTH_BECN;
+	return p;
 }
 
 uint8_t *uroce_build_start_datagram(const struct uroce_core *core, const struct uroce_qp *qp,

@@ -35,7 +35,13 @@ struct uroce_datagram {
 uint8_t *uroce_build_start(
 	const struct uroce_qp *qp, struct uroce_slot *slot, struct uroce_bth bth);
 
-/* The same on a path of its own, to a datagram queue pair; the DETH is there. */
+/*
+ * Starts a congestion notification (annex A17.9): a traffic class of its own, PSN 0. There follow
+ * 16 reserved bytes.
+ */
+uint8_t *uroce_build_start_cnp(const struct uroce_qp *qp, struct uroce_slot *slot);
+
+/* As uroce_build_start on a path of its own, to a datagram queue pair; the DETH is there. */
 uint8_t *uroce_build_start_datagram(const struct uroce_core *core, const struct uroce_qp *qp,
 	struct uroce_slot *slot, struct uroce_bth bth, const struct uroce_datagram *to);
 

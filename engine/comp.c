@@ -14,6 +14,8 @@
 #include "sge.h"
 #include "wr.h"
 
+#define NS_PER_MS 1000000ull
+
 /* RNR timer codes in units of 10 us. Code 0 is the longest, not the shortest. */
 static const uint32_t rnr_10us[] = {65536, 1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192,
 	256, 384, 512, 768, 1024, 1536, 2048, 3072, 4096, 6144, 8192, 12288, 16384, 24576, 32768,
@@ -47,10 +49,18 @@ static void arm(struct uroce_core *core, struct uroce_qp *qp, enum uroce_timer_u
 	uroce_timer_arm(&core->timers, &qp->comp.timer, deadline_ns);
 }
 
-/* (Re)starts the retry timer if an answer is due, else stops it. */
+/* Nothing is outstanding: there may be nobody to say that the peer is gone. */
+static void arm_keepalive(struct uroce_core *core, struct uroce_qp *qp, uint64_t from_ns)
+{
+	arm(core, qp, UROCE_TIMER_KEEPALIVE, from_ns + qp->attr.keepalive_ms * NS_PER_MS);
+}
+
+/* (Re)starts the retry timer if an answer is due, else that of the keepalive, or none. */
 static void restart_ack_timer(struct uroce_core *core, struct uroce_qp *qp, uint64_t now_ns)
 {
-	if (qp->req.psn_una == qp->req.psn_high)
+	if (qp->req.psn_una == qp->req.psn_high && qp->attr.keepalive_ms > 0)
+		arm_keepalive(core, qp, now_ns);
+	else if (qp->req.psn_una == qp->req.psn_high)
 		uroce_timer_cancel(&qp->comp.timer);
 	else if (!qp->path->resolved)
 		uroce_comp_wait_path(core, qp, now_ns);
@@ -60,9 +70,9 @@ static void restart_ack_timer(struct uroce_core *core, struct uroce_qp *qp, uint
 		uroce_timer_cancel(&qp->comp.timer);
 }
 
-void uroce_comp_sent(struct uroce_core *core, struct uroce_qp *qp, uint64_t now_ns)
+void uroce_comp_watch(struct uroce_core *core, struct uroce_qp *qp, uint64_t now_ns)
 {
-	if (!uroce_timer_armed(&qp->comp.timer))
+	if (!uroce_timer_armed(&qp->comp.timer) || qp->comp.timer_use == UROCE_TIMER_KEEPALIVE)
 		restart_ack_timer(core, qp, now_ns);
 }
 
@@ -82,7 +92,7 @@ void uroce_comp_path_changed(struct uroce_core *core, struct uroce_qp *qp, uint6
 	}
 	if (qp->comp.timer_use == UROCE_TIMER_PATH)
 		uroce_timer_cancel(&qp->comp.timer);
-	uroce_comp_sent(core, qp, now_ns);
+	uroce_comp_watch(core, qp, now_ns);
 	uroce_core_wake_requests(core, qp);
 }
 
@@ -128,6 +138,7 @@ void uroce_comp_flush(struct uroce_core *core, struct uroce_qp *qp)
 	qp->req.at = qp->req.head;
 	qp->req.at_pkt = 0;
 	qp->req.reads_out = 0;
+	qp->req.probe = UROCE_PROBE_NONE;
 	qp->req.psn_una = qp->req.psn_high;
 }
 
@@ -143,8 +154,18 @@ void uroce_comp_local_done(struct uroce_core *core, struct uroce_qp *qp)
 static void fail_head(struct uroce_core *core, struct uroce_qp *qp, enum uroce_cause cause,
 	enum uroce_status status, uint32_t detail, uint64_t now_ns)
 {
-	uroce_qp_blame(qp, cause, status, detail, qp->req.psn_una, now_ns);
-	finish_head(core, qp, status, detail);
+	const struct uroce_req *req = &qp->req;
+	bool probed = req->probe != UROCE_PROBE_NONE;
+
+	if (probed && cause == UROCE_CAUSE_TIMEOUT)
+		cause = UROCE_CAUSE_KEEPALIVE;
+	uroce_qp_blame(qp, cause, status, detail, req->psn_una, now_ns);
+	/* What the peer does not like of a probe is no work request's fault; its silence is to all.
+	 */
+	if (req->head != req->tail && (!probed || status == UROCE_STATUS_RETRY_EXC_ERR))
+		finish_head(core, qp, status, detail);
+	else
+		uroce_qp_notify(core, qp, UROCE_EVENT_QP_FATAL);
 	if (uroce_qp_is_reliable(qp))
 		uroce_qp_enter_error(core, qp, now_ns);
 	else if (qp->state != UROCE_QP_ERR)
@@ -155,7 +176,8 @@ void uroce_comp_settle(struct uroce_core *core, struct uroce_qp *qp, uint64_t no
 {
 	struct uroce_req *req = &qp->req;
 
-	if (!req->failed || req->head != req->at || !uroce_qp_sends(qp))
+	if (!req->failed || req->head != req->at || req->probe != UROCE_PROBE_NONE ||
+		!uroce_qp_sends(qp))
 		return;
 	fail_head(core, qp, req->failed_cause, req->failed_status, req->failed_detail, now_ns);
 }
@@ -165,7 +187,8 @@ void uroce_comp_check_drained(struct uroce_core *core, struct uroce_qp *qp)
 	const struct uroce_req *req = &qp->req;
 	bool started = req->at != req->tail && uroce_qp_send_state(qp, req->at)->pkts > 0;
 
-	if (qp->state != UROCE_QP_SQD || qp->drained || req->head != req->at || started)
+	if (qp->state != UROCE_QP_SQD || qp->drained || req->head != req->at || started ||
+		req->probe != UROCE_PROBE_NONE)
 		return;
 	qp->drained = true;
 	/* What may not leave waits for no path. */
@@ -217,6 +240,11 @@ static bool acknowledge(struct uroce_core *core, struct uroce_qp *qp, uint32_t n
 	uint32_t una = req->psn_una;
 	bool whole = true;
 
+	if (req->probe != UROCE_PROBE_NONE && n > 0) {
+		req->probe = UROCE_PROBE_NONE;
+		req->psn_una = uroce_psn_add(req->psn_una, 1);
+		n--;
+	}
 	while (n > 0 && req->head != req->tail) {
 		const struct uroce_send_state *state = uroce_qp_send_state(qp, req->head);
 		uint32_t left = (state->psn_first + state->pkts - req->psn_una) & UROCE_PSN_MASK;
@@ -276,6 +304,17 @@ static enum uroce_drop imply_nak(struct uroce_core *core, struct uroce_qp *qp, u
 	return UROCE_DROP_RESPONSE_GAP;
 }
 
+/* Nothing was outstanding for a while. */
+static void keep_alive(struct uroce_core *core, struct uroce_qp *qp, uint64_t now_ns)
+{
+	uint64_t heard_ns = qp->report.heard ? qp->report.heard_ns : 0;
+
+	if (heard_ns + qp->attr.keepalive_ms * NS_PER_MS > now_ns)
+		arm_keepalive(core, qp, heard_ns);
+	else if (!uroce_req_probe(core, qp))
+		arm_keepalive(core, qp, now_ns);
+}
+
 void uroce_comp_expire(struct uroce_core *core, struct uroce_qp *qp, uint64_t now_ns)
 {
 	uroce_trace_push(&core->trace, now_ns, UROCE_TRACE_TIMER, qp->qpn, qp->req.psn_una,
@@ -292,6 +331,9 @@ void uroce_comp_expire(struct uroce_core *core, struct uroce_qp *qp, uint64_t no
 		break;
 	case UROCE_TIMER_PATH:
 		fail_head(core, qp, UROCE_CAUSE_PATH, UROCE_STATUS_RETRY_EXC_ERR, 0, now_ns);
+		break;
+	case UROCE_TIMER_KEEPALIVE:
+		keep_alive(core, qp, now_ns);
 		break;
 	}
 }
@@ -368,7 +410,8 @@ static enum uroce_drop take_ack(struct uroce_core *core, struct uroce_qp *qp,
 	/* A NAK acknowledges what is before it. */
 	if (!acknowledge(core, qp, n, now_ns))
 		return imply_nak(core, qp, now_ns);
-	if (!uroce_qp_sends(qp) || qp->req.head == qp->req.tail)
+	if (!uroce_qp_sends(qp) ||
+		(qp->req.head == qp->req.tail && qp->req.probe == UROCE_PROBE_NONE))
 		return UROCE_ACCEPTED;
 	if (kind == UROCE_SYNDROME_NAK)
 		return take_nak(core, qp, syndrome, now_ns);
@@ -485,6 +528,9 @@ static enum uroce_drop take_data(struct uroce_core *core, struct uroce_qp *qp,
 	uint32_t at = (pkt->psn - state->psn_first) & UROCE_PSN_MASK;
 	enum uroce_mr_verdict verdict;
 
+	/* A probe is a WRITE. */
+	if (n == 0 && qp->req.probe != UROCE_PROBE_NONE)
+		return bad_response(core, qp, pkt, now_ns);
 	if (!kind->answered || (pkt->op->kind == UROCE_OP_ATOMIC_ACK) != kind->atomic)
 		return bad_response(core, qp, pkt, now_ns);
 	/* An answer acknowledges all work requests before its own. */

@@ -14,8 +14,11 @@ void uroce_comp_reset(struct uroce_qp *qp);
 enum uroce_drop uroce_comp_rx(
 	struct uroce_core *core, struct uroce_qp *qp, const struct uroce_pkt *pkt, uint64_t now_ns);
 
-/* The requester sent something: an answer is due. */
-void uroce_comp_sent(struct uroce_core *core, struct uroce_qp *qp, uint64_t now_ns);
+/*
+ * Starts the timer that there is a use for now: for the answer to what was sent, or, where nothing
+ * is outstanding, for a keepalive. Nothing if it runs.
+ */
+void uroce_comp_watch(struct uroce_core *core, struct uroce_qp *qp, uint64_t now_ns);
 
 /* An unreliable queue pair sent something: what is sent is complete. */
 void uroce_comp_sent_unreliably(struct uroce_core *core, struct uroce_qp *qp, uint64_t now_ns);

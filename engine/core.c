@@ -12,6 +12,7 @@
 #include <errno.h>
 
 #include "build.h"
+#include "cc.h"
 #include "comp.h"
 #include "dgram.h"
 #include "qp_state.h"
@@ -32,7 +33,9 @@ void uroce_core_init(struct uroce_core *core, const struct uroce_core_conf *conf
 	core->mrs = conf->mrs;
 	if (core->conf.path_wait_ns == 0)
 		core->conf.path_wait_ns = PATH_WAIT_DEFAULT_NS;
+	uroce_dcqcn_conf_complete(&core->conf.dcqcn);
 	uroce_timers_init(&core->timers, conf->timer_heap, conf->max_qps);
+	uroce_timers_init(&core->paces, conf->timer_heap + conf->max_qps, conf->max_qps);
 	core->events.ring = conf->events;
 	core->events.mask = conf->num_events - 1;
 	core->trace.events = conf->trace;
@@ -53,13 +56,15 @@ static void note_drop(
 	report->drops++;
 }
 
+/* Notifications are for connections of either kind: datagrams have no rate of their own. */
 static bool service_fits(const struct uroce_qp *qp, enum uroce_service service)
 {
 	static const enum uroce_service services[] = {[UROCE_QP_RC] = UROCE_SERVICE_RC,
 		[UROCE_QP_UC] = UROCE_SERVICE_UC,
 		[UROCE_QP_UD] = UROCE_SERVICE_UD};
 
-	return services[qp->caps.type] == service;
+	return services[qp->caps.type] == service ||
+		(service == UROCE_SERVICE_CNP && qp->caps.type != UROCE_QP_UD);
 }
 
 /* Service, state, addresses and partition: may this frame be for the queue pair at all? */
@@ -87,6 +92,8 @@ static enum uroce_drop rx_service(
 {
 	if (qp->caps.type == UROCE_QP_UD)
 		return uroce_dgram_rx(core, qp, pkt, now_ns);
+	if (pkt->op->kind == UROCE_OP_CNP)
+		return uroce_cc_rx_cnp(core, qp, now_ns);
 	if (pkt->op->request)
 		return uroce_resp_rx(core, qp, pkt, now_ns);
 	return uroce_comp_rx(core, qp, pkt, now_ns);
@@ -97,8 +104,11 @@ enum uroce_drop uroce_core_rx_qp(
 {
 	enum uroce_drop drop = check_peer(qp, pkt);
 
-	if (drop == UROCE_ACCEPTED)
+	if (drop == UROCE_ACCEPTED) {
+		if (pkt->ecn == UROCE_ECN_CE)
+			uroce_cc_marked(core, qp, pkt, now_ns);
 		drop = rx_service(core, qp, pkt, now_ns);
+	}
 	if (drop != UROCE_ACCEPTED) {
 		note_drop(qp, pkt, drop, now_ns);
 		return drop;
@@ -157,8 +167,6 @@ static enum uroce_drop rx_one(struct uroce_core *core, struct uroce_pkt *pkt, ui
 	}
 	if (pkt->udp_checksum_wrong)
 		uroce_count(core, udp_checksum_wrong);
-	if (pkt->op->service == UROCE_SERVICE_CNP)
-		return UROCE_DROP_CNP;
 	if (pkt->group || pkt->dqpn == UROCE_QPN_MULTICAST)
 		return rx_group(core, pkt, now_ns);
 	if (!found) {
@@ -218,11 +226,16 @@ void uroce_core_expire(struct uroce_core *core, uint64_t now_ns)
 		until_ns = core->rx_empty_ns;
 	while ((timer = uroce_timers_expire(&core->timers, until_ns)))
 		uroce_comp_expire(core, qp_of_timer(timer), now_ns);
+	while ((timer = uroce_timers_expire(&core->paces, now_ns)))
+		uroce_cc_expire(core, timer, now_ns);
 }
 
 uint64_t uroce_core_next_deadline(struct uroce_core *core)
 {
-	return uroce_timers_next(&core->timers);
+	uint64_t answer_ns = uroce_timers_next(&core->timers);
+	uint64_t pace_ns = uroce_timers_next(&core->paces);
+
+	return pace_ns < answer_ns ? pace_ns : answer_ns;
 }
 
 /* ---- transmit ---- */
@@ -316,6 +329,7 @@ static int create(struct uroce_core *core, struct uroce_cmd *cmd)
 	qp->send_cq = cmd->send_cq;
 	qp->recv_cq = cmd->recv_cq;
 	qp->srq = cmd->srq;
+	uroce_qp_clear(core, qp);
 	/* The number last: a frame may come as soon as it is there, to this very thread. */
 	err = uroce_qptable_add(core->conf.qptable, &cmd->qpn, qp, core->conf.id);
 	if (err)
@@ -335,6 +349,7 @@ static void destroy(struct uroce_core *core, struct uroce_qp *qp, uint64_t now_n
 	uroce_qp_change(core, qp, &reset, UROCE_QP_ATTR_STATE, now_ns);
 	uroce_dgram_leave_all(core, qp);
 	uroce_timer_remove(&core->timers, &qp->comp.timer);
+	uroce_timer_remove(&core->paces, &qp->cc.timer);
 	core->num_qps -= qp->qpn != UROCE_QPN_GSI;
 }
 

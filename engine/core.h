@@ -46,7 +46,7 @@ struct uroce_core_conf {
 	struct uroce_local local;
 	struct uroce_mr_table *mrs;	 /* shared by the cores of a device */
 	struct uroce_qptable *qptable;	 /* likewise */
-	struct uroce_timer **timer_heap; /* room for max_qps */
+	struct uroce_timer **timer_heap; /* room for UROCE_QP_TIMERS times max_qps */
 	uint32_t max_qps; /* the management's, number 1, is not counted: it needs no timer */
 	struct uroce_core_event *events; /* num_events, a power of two */
 	uint32_t num_events;
@@ -54,8 +54,9 @@ struct uroce_core_conf {
 	uint32_t num_trace;
 	struct uroce_ah_slot *ahs; /* num_ahs of them, a power of two, or 0 */
 	uint32_t num_ahs;
-	uint32_t mtu_bytes;    /* longest payload of a datagram, in and out */
-	uint64_t path_wait_ns; /* how long a queue pair waits for a peer's MAC; 0: 3 s */
+	uint32_t mtu_bytes;	       /* longest payload of a datagram, in and out */
+	uint64_t path_wait_ns;	       /* how long a queue pair waits for a peer's MAC; 0: 3 s */
+	struct uroce_dcqcn_conf dcqcn; /* of all queue pairs that have it */
 };
 
 /* The last frame for a number that nobody has: it may have been meant for one of ours. */
@@ -71,7 +72,8 @@ struct uroce_core {
 	struct uroce_mr_table *mrs;
 	struct uroce_bells bells; /* written by application threads */
 	struct uroce_ready_list ready;
-	struct uroce_timers timers;
+	struct uroce_timers timers;	    /* for answers, and the lack of them */
+	struct uroce_timers paces;	    /* for a turn to send: these are never late */
 	struct uroce_group_member *members; /* of multicast groups */
 	struct uroce_qp *idle_acks;	    /* owe an ACK that may wait until nothing comes in */
 	uint64_t rx_empty_ns;		    /* when the receive side was last seen empty */

@@ -114,6 +114,7 @@ static enum uroce_drop parse_ipv4(struct uroce_pkt *pkt, uint32_t room)
 		return UROCE_DROP_NOT_UDP;
 	if (uroce_load_be16(ip + UROCE_IPV4_FRAGMENT) & UROCE_IPV4_OFFSET_MASK)
 		return UROCE_DROP_LATER_FRAGMENT;
+	pkt->ecn = ip[UROCE_IPV4_TOS] & UROCE_ECN_MASK;
 	pkt->ip_header_bytes = (uint8_t)((ip[UROCE_IPV4_VERSION_IHL] & 0xf) * 4);
 	if (pkt->ip_header_bytes < UROCE_IPV4_BYTES)
 		return UROCE_DROP_IP_HEADER;
@@ -133,6 +134,8 @@ static enum uroce_drop parse_ipv6(struct uroce_pkt *pkt, uint32_t room)
 		return UROCE_DROP_IP_HEADER;
 	if (ip[UROCE_IPV6_NEXT_HEADER] != UROCE_IP_PROTOCOL_UDP)
 		return UROCE_DROP_NOT_UDP;
+	/* The traffic class is the last four bits of one byte and the first of the next. */
+	pkt->ecn = ip[UROCE_IPV6_VERSION + 1] >> 4 & UROCE_ECN_MASK;
 	pkt->ip_header_bytes = UROCE_IPV6_BYTES;
 	pkt->src = uroce_gid_load(ip + UROCE_IPV6_SRC);
 	pkt->dst = uroce_gid_load(ip + UROCE_IPV6_DST);

@@ -48,6 +48,7 @@ struct uroce_pkt {
 	uint16_t pkey;
 	uint8_t ip_header_bytes;
 	uint8_t pad_bytes;
+	uint8_t ecn; /* of the IP header: UROCE_ECN_CE if it was marked on its way */
 	bool solicited;
 	bool ackreq;
 	bool udp_checksum_wrong;

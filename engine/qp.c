@@ -17,6 +17,11 @@
 
 /* ---- memory ---- */
 
+bool uroce_qp_rate_is_valid(uint64_t rate_bps)
+{
+	return rate_bps == 0 || (rate_bps >= UROCE_RATE_MIN_BPS && rate_bps <= UROCE_RATE_MAX_BPS);
+}
+
 int uroce_qp_caps_check(const struct uroce_qp_caps *caps)
 {
 	if (caps->type < UROCE_QP_RC || caps->type > UROCE_QP_UD)
@@ -34,6 +39,13 @@ int uroce_qp_caps_check(const struct uroce_qp_caps *caps)
 	if (caps->max_dest_rd_atomic > UROCE_RD_ATOMIC_MAX)
 		return -EINVAL;
 	if (caps->window_pkts < 1 || caps->window_pkts > UROCE_PSN_OUTSTANDING_MAX)
+		return -EINVAL;
+	if (!uroce_qp_rate_is_valid(caps->rate_limit_bps))
+		return -EINVAL;
+	/* Datagrams have no peer that could notify, and only a reliable one has to answer. */
+	if (caps->dcqcn && caps->type == UROCE_QP_UD)
+		return -EINVAL;
+	if (caps->keepalive_ms && caps->type != UROCE_QP_RC)
 		return -EINVAL;
 	return 0;
 }
@@ -96,6 +108,7 @@ struct uroce_qp *uroce_qp_init(void *memory, const struct uroce_qp_caps *caps)
 	qp->caps = *caps;
 	qp->bell.qp = qp;
 	uroce_timer_init(&qp->comp.timer);
+	uroce_timer_init(&qp->cc.timer);
 	uroce_flow_init(&qp->requests, UROCE_FLOW_REQUESTS, qp);
 	uroce_flow_init(&qp->responses, UROCE_FLOW_RESPONSES, qp);
 	return qp;

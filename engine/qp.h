@@ -14,6 +14,7 @@
 #include <stdint.h>
 
 #include "cq.h"
+#include "dcqcn.h"
 #include "path.h"
 #include "psn.h"
 #include "ring.h"
@@ -28,6 +29,7 @@
 struct uroce_core;
 
 enum {
+	UROCE_QP_TIMERS = 2,
 	UROCE_SGE_MAX = 32,
 	UROCE_INLINE_BYTES_MAX = 1024,
 	UROCE_RD_ATOMIC_MAX = 128,
@@ -48,6 +50,10 @@ struct uroce_qp_caps {
 	uint32_t max_inline_bytes;
 	uint32_t max_dest_rd_atomic; /* upper limit for the attribute of that name */
 	uint32_t window_pkts;	     /* request packets in flight; at most 2^23 */
+	/* What the attributes of these names are after RESET. */
+	uint64_t rate_limit_bps;
+	uint32_t keepalive_ms;
+	bool dcqcn;
 };
 
 /* What uroce_core_ctrl's modify sets; the mask says which fields count. */
@@ -67,6 +73,9 @@ struct uroce_qp_attr {
 	uint8_t min_rnr_timer; /* code of the RNR table */
 	uint8_t max_rd_atomic; /* reads and atomics that we may have outstanding */
 	uint8_t max_dest_rd_atomic;
+	bool dcqcn;		 /* RC, UC: slow down when notified of congestion */
+	uint32_t keepalive_ms;	 /* RC: ask a peer that was silent for so long; 0: never */
+	uint64_t rate_limit_bps; /* of frames as built; 0: none */
 };
 
 /* What the requester remembers of a work request, besides the entry itself. */
@@ -76,6 +85,14 @@ struct uroce_send_state {
 	uint32_t done_pkts; /* read or atomic: answers that came, in order */
 	uint32_t status;    /* enum uroce_status: not success, if it was bad when it came */
 	bool executed;	    /* local: done, and complete once it is the oldest */
+};
+
+/* A keepalive: a WRITE of nothing, that no work request asked for. */
+enum uroce_probe {
+	UROCE_PROBE_NONE,
+	/* It has the PSN psn_una, before those of all work requests, until it is answered. */
+	UROCE_PROBE_DUE, /* to be sent, or sent again */
+	UROCE_PROBE_SENT
 };
 
 struct uroce_req {
@@ -88,8 +105,9 @@ struct uroce_req {
 	uint32_t psn_high;     /* one past the newest PSN sent or asked for */
 	uint32_t reads_out;    /* read requests and atomics on the wire */
 	uint32_t unasked_pkts; /* sent since the last AckReq */
-	bool failed;	       /* the work request `at` cannot be sent: complete it in its turn */
-	bool waiting;	       /* for the RNR timer */
+	enum uroce_probe probe;
+	bool failed;  /* the work request `at` cannot be sent: complete it in its turn */
+	bool waiting; /* for the RNR timer */
 	enum uroce_cause failed_cause;
 	enum uroce_status failed_status;
 	uint32_t failed_detail;
@@ -98,7 +116,8 @@ struct uroce_req {
 enum uroce_timer_use {
 	UROCE_TIMER_ACK,
 	UROCE_TIMER_RNR,
-	UROCE_TIMER_PATH
+	UROCE_TIMER_PATH,
+	UROCE_TIMER_KEEPALIVE /* nothing is outstanding */
 };
 
 struct uroce_comp {
@@ -145,8 +164,9 @@ struct uroce_resp {
 	uint32_t msn;
 	/* the message being received */
 	bool in_message;
-	uint8_t message_kind;	/* enum uroce_op_kind */
-	bool has_recv;		/* a receive is in use */
+	uint8_t message_kind; /* enum uroce_op_kind */
+	bool has_recv;	      /* a receive is in use */
+	bool idle_listed;
 	uint32_t message_bytes; /* placed so far */
 	uint64_t write_va;	/* next byte of a write */
 	uint32_t write_rkey;
@@ -164,8 +184,25 @@ struct uroce_resp {
 	uint32_t replay_first_owed; /* no entry before this is owed */
 	uint32_t replay_count;	    /* entries that are valid */
 	uint32_t reads_owed;	    /* entries that are owed for the first time */
-	struct uroce_qp *idle_next; /* list of those that owe an ACK when idle */
-	bool idle_listed;
+	struct uroce_qp *idle_next; /* list of those that owe an ACK when idle, if idle_listed */
+};
+
+/* When a queue pair may send, and what congestion does to it; see cc.h. */
+struct uroce_cc {
+	bool cnp_owed;
+	/* pacing */
+	bool paced;	     /* the rest of this part counts */
+	bool slow;	     /* so much that one packet in many is too few to have acknowledged */
+	uint8_t waiting : 2; /* for depart_ns: a bit for each enum uroce_flow_kind */
+	uint8_t first : 1;   /* whose turn it is then */
+	uint32_t depart_frac;
+	uint64_t depart_ns;	/* no packet before */
+	uint64_t ns_per_byte_q; /* in units of 2^-UROCE_CC_FRAC_BITS ns, as depart_frac */
+	uint64_t woken_ns;
+	struct uroce_timer timer;
+	/* congestion that we are told of, and that we tell of */
+	struct uroce_dcqcn dcqcn;
+	uint64_t cnp_from_ns; /* no other before */
 };
 
 struct uroce_qp {
@@ -203,6 +240,7 @@ struct uroce_qp {
 	struct uroce_req req;
 	struct uroce_comp comp;
 	struct uroce_resp resp;
+	struct uroce_cc cc;
 	struct uroce_flow requests;
 	struct uroce_flow responses;
 	struct uroce_qp_report report;
@@ -219,6 +257,9 @@ size_t uroce_qp_bytes(const struct uroce_qp_caps *caps);
  * caps must have passed uroce_qp_caps_check.
  */
 struct uroce_qp *uroce_qp_init(void *memory, const struct uroce_qp_caps *caps);
+
+/* Whether a queue pair may be limited to this; 0 is no limit. */
+bool uroce_qp_rate_is_valid(uint64_t rate_bps);
 
 /* 0, or -EINVAL for what no queue pair can have. */
 int uroce_qp_caps_check(const struct uroce_qp_caps *caps);

@@ -10,11 +10,16 @@
 #include <errno.h>
 
 #include "build.h"
+#include "cc.h"
 #include "comp.h"
 #include "req.h"
 #include "resp.h"
 
 #define A(name) UROCE_QP_ATTR_##name
+/* Ours, or not of the standard: whenever there is a connection. */
+#define PACE	(A(RATE_LIMIT) | A(DCQCN))
+#define RC_PACE (PACE | A(KEEPALIVE))
+#define UD_PACE A(RATE_LIMIT)
 
 enum {
 	RC = 1 << UROCE_QP_RC,
@@ -40,44 +45,44 @@ static const struct edge {
 	{RC, UROCE_QP_INIT, UROCE_QP_RTR,
 		A(AV) | A(PATH_MTU) | A(DEST_QPN) | A(RQ_PSN) | A(MAX_DEST_RD_ATOMIC) |
 			A(MIN_RNR_TIMER),
-		A(PKEY_INDEX) | A(ACCESS_FLAGS)},
+		A(PKEY_INDEX) | A(ACCESS_FLAGS) | RC_PACE},
 	{UC, UROCE_QP_INIT, UROCE_QP_RTR,
 		A(AV) | A(PATH_MTU) | A(DEST_QPN) | A(RQ_PSN),
-		A(PKEY_INDEX) | A(ACCESS_FLAGS)},
+		A(PKEY_INDEX) | A(ACCESS_FLAGS) | PACE},
 	{UD, UROCE_QP_INIT, UROCE_QP_RTR,
-		0, A(PKEY_INDEX) | A(QKEY)},
+		0, A(PKEY_INDEX) | A(QKEY) | UD_PACE},
 	{RC, UROCE_QP_RTR, UROCE_QP_RTS,
 		A(SQ_PSN) | A(TIMEOUT) | A(RETRY_CNT) | A(RNR_RETRY) | A(MAX_RD_ATOMIC),
-		A(CUR_STATE) | A(ACCESS_FLAGS) | A(MIN_RNR_TIMER)},
+		A(CUR_STATE) | A(ACCESS_FLAGS) | A(MIN_RNR_TIMER) | RC_PACE},
 	{UC, UROCE_QP_RTR, UROCE_QP_RTS,
-		A(SQ_PSN), A(CUR_STATE) | A(ACCESS_FLAGS)},
+		A(SQ_PSN), A(CUR_STATE) | A(ACCESS_FLAGS) | PACE},
 	{UD, UROCE_QP_RTR, UROCE_QP_RTS,
-		A(SQ_PSN), A(CUR_STATE) | A(QKEY)},
+		A(SQ_PSN), A(CUR_STATE) | A(QKEY) | UD_PACE},
 	{RC, UROCE_QP_RTS, UROCE_QP_RTS,
-		0, A(CUR_STATE) | A(ACCESS_FLAGS) | A(MIN_RNR_TIMER)},
+		0, A(CUR_STATE) | A(ACCESS_FLAGS) | A(MIN_RNR_TIMER) | RC_PACE},
 	{UC, UROCE_QP_RTS, UROCE_QP_RTS,
-		0, A(CUR_STATE) | A(ACCESS_FLAGS)},
+		0, A(CUR_STATE) | A(ACCESS_FLAGS) | PACE},
 	{UD, UROCE_QP_RTS, UROCE_QP_RTS,
-		0, A(CUR_STATE) | A(QKEY)},
+		0, A(CUR_STATE) | A(QKEY) | UD_PACE},
 	{RC | UC | UD, UROCE_QP_RTS, UROCE_QP_SQD,
 		0, A(EN_SQD_ASYNC_NOTIFY)},
 	{RC, UROCE_QP_SQD, UROCE_QP_SQD,
 		0, A(PKEY_INDEX) | A(PORT) | A(AV) | A(TIMEOUT) | A(RETRY_CNT) | A(RNR_RETRY) |
-			A(MAX_RD_ATOMIC) | A(ACCESS_FLAGS) | A(MIN_RNR_TIMER)},
+			A(MAX_RD_ATOMIC) | A(ACCESS_FLAGS) | A(MIN_RNR_TIMER) | RC_PACE},
 	{UC, UROCE_QP_SQD, UROCE_QP_SQD,
-		0, A(PKEY_INDEX) | A(PORT) | A(AV) | A(ACCESS_FLAGS)},
+		0, A(PKEY_INDEX) | A(PORT) | A(AV) | A(ACCESS_FLAGS) | PACE},
 	{UD, UROCE_QP_SQD, UROCE_QP_SQD,
-		0, A(PKEY_INDEX) | A(QKEY)},
+		0, A(PKEY_INDEX) | A(QKEY) | UD_PACE},
 	{RC, UROCE_QP_SQD, UROCE_QP_RTS,
-		0, A(CUR_STATE) | A(ACCESS_FLAGS) | A(MIN_RNR_TIMER)},
+		0, A(CUR_STATE) | A(ACCESS_FLAGS) | A(MIN_RNR_TIMER) | RC_PACE},
 	{UC, UROCE_QP_SQD, UROCE_QP_RTS,
-		0, A(CUR_STATE) | A(ACCESS_FLAGS)},
+		0, A(CUR_STATE) | A(ACCESS_FLAGS) | PACE},
 	{UD, UROCE_QP_SQD, UROCE_QP_RTS,
-		0, A(CUR_STATE) | A(QKEY)},
+		0, A(CUR_STATE) | A(QKEY) | UD_PACE},
 	{UC, UROCE_QP_SQE, UROCE_QP_RTS,
-		0, A(CUR_STATE) | A(ACCESS_FLAGS)},
+		0, A(CUR_STATE) | A(ACCESS_FLAGS) | PACE},
 	{UD, UROCE_QP_SQE, UROCE_QP_RTS,
-		0, A(CUR_STATE) | A(QKEY)},
+		0, A(CUR_STATE) | A(QKEY) | UD_PACE},
 };
 // clang-format on
 
@@ -150,6 +155,8 @@ static int check_values(const struct uroce_qp *qp, const struct uroce_qp_attr *a
 	if ((mask & A(MAX_DEST_RD_ATOMIC)) &&
 		attr->max_dest_rd_atomic > qp->caps.max_dest_rd_atomic)
 		return -EINVAL;
+	if ((mask & A(RATE_LIMIT)) && !uroce_qp_rate_is_valid(attr->rate_limit_bps))
+		return -EINVAL;
 	return 0;
 }
 
@@ -199,6 +206,12 @@ static void set_values(struct uroce_qp *qp, const struct uroce_qp_attr *attr, ui
 		now->max_rd_atomic = attr->max_rd_atomic;
 	if (mask & A(MAX_DEST_RD_ATOMIC))
 		now->max_dest_rd_atomic = attr->max_dest_rd_atomic;
+	if (mask & A(RATE_LIMIT))
+		now->rate_limit_bps = attr->rate_limit_bps;
+	if (mask & A(DCQCN))
+		now->dcqcn = attr->dcqcn;
+	if (mask & A(KEEPALIVE))
+		now->keepalive_ms = attr->keepalive_ms;
 	if (mask & A(TIMEOUT)) {
 		now->timeout = attr->timeout;
 		/* 4.096 us * 2^n; 0 is for ever (C9-140) */
@@ -208,7 +221,7 @@ static void set_values(struct uroce_qp *qp, const struct uroce_qp_attr *attr, ui
 		now->path = attr->path;
 		join_path(qp, attr->path);
 	}
-	if (qp->path && (mask & (A(AV) | A(DEST_QPN))))
+	if (qp->path && (mask & (A(AV) | A(DEST_QPN) | A(DCQCN))))
 		uroce_build_template(qp);
 }
 
@@ -219,6 +232,14 @@ void uroce_qp_path_changed(struct uroce_core *core, struct uroce_qp *qp, uint64_
 	uroce_core_wake_responses(core, qp);
 }
 
+void uroce_qp_clear(const struct uroce_core *core, struct uroce_qp *qp)
+{
+	qp->attr = (struct uroce_qp_attr){.rate_limit_bps = qp->caps.rate_limit_bps,
+		.dcqcn = qp->caps.dcqcn,
+		.keepalive_ms = qp->caps.keepalive_ms};
+	uroce_cc_reset(core, qp);
+}
+
 /* Forgets everything but the memory and the number: a connection leaves nothing to the next. */
 static void enter_reset(struct uroce_core *core, struct uroce_qp *qp)
 {
@@ -226,7 +247,7 @@ static void enter_reset(struct uroce_core *core, struct uroce_qp *qp)
 	uroce_ready_remove(&core->ready, &qp->requests);
 	uroce_ready_remove(&core->ready, &qp->responses);
 	leave_path(qp);
-	memset(&qp->attr, 0, sizeof(qp->attr));
+	uroce_qp_clear(core, qp);
 	memset(&qp->report, 0, sizeof(qp->report));
 	qp->ack_timeout_ns = 0;
 	qp->comm_established = false;
@@ -244,7 +265,7 @@ static void enter_reset(struct uroce_core *core, struct uroce_qp *qp)
 }
 
 /* What happens on the way into a state, after its attributes are set. */
-static void enter(struct uroce_core *core, struct uroce_qp *qp, uint32_t mask)
+static void enter(struct uroce_core *core, struct uroce_qp *qp, uint32_t mask, uint64_t now_ns)
 {
 	switch (qp->state) {
 	case UROCE_QP_RESET:
@@ -258,6 +279,7 @@ static void enter(struct uroce_core *core, struct uroce_qp *qp, uint32_t mask)
 			uroce_req_reset(qp);
 			uroce_comp_reset(qp);
 		}
+		uroce_comp_watch(core, qp, now_ns);
 		uroce_core_wake_requests(core, qp);
 		break;
 	case UROCE_QP_SQD:
@@ -291,12 +313,16 @@ int uroce_qp_change(struct uroce_core *core, struct uroce_qp *qp, const struct u
 	set_values(qp, attr, mask);
 	if ((mask & A(AV)) && uroce_qp_sends(qp))
 		uroce_qp_path_changed(core, qp, now_ns);
+	if (mask & (A(RATE_LIMIT) | A(DCQCN)))
+		uroce_cc_changed(core, qp, now_ns);
+	if ((mask & A(KEEPALIVE)) && uroce_qp_sends(qp))
+		uroce_comp_watch(core, qp, now_ns);
 	if (!(mask & A(STATE)))
 		return 0;
 	/* What was wrong with the send queue is over. */
 	if (qp->state == UROCE_QP_SQE)
 		qp->report.cause = UROCE_CAUSE_NONE;
 	qp->state = attr->state;
-	enter(core, qp, mask);
+	enter(core, qp, mask, now_ns);
 	return 0;
 }

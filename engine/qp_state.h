@@ -15,6 +15,9 @@
 int uroce_qp_change(struct uroce_core *core, struct uroce_qp *qp, const struct uroce_qp_attr *attr,
 	uint32_t mask, uint64_t now_ns);
 
+/* No attribute is set, but for those that the queue pair was made with: as in RESET. */
+void uroce_qp_clear(const struct uroce_core *core, struct uroce_qp *qp);
+
 /* Frames of both sides take the queue pair's path as it is now. Core's thread. */
 void uroce_qp_path_changed(struct uroce_core *core, struct uroce_qp *qp, uint64_t now_ns);
 

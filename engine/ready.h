@@ -40,10 +40,10 @@ enum uroce_flow_kind {
 struct uroce_flow {
 	struct uroce_flow *next;
 	struct uroce_flow *prev;
+	struct uroce_qp *qp;
 	int32_t deficit_bytes;
 	bool ready;
-	enum uroce_flow_kind kind;
-	struct uroce_qp *qp;
+	uint8_t kind; /* enum uroce_flow_kind */
 };
 
 struct uroce_ready_list {
@@ -54,7 +54,7 @@ struct uroce_ready_list {
 static inline void uroce_flow_init(
 	struct uroce_flow *flow, enum uroce_flow_kind kind, struct uroce_qp *qp)
 {
-	*flow = (struct uroce_flow){.kind = kind, .qp = qp};
+	*flow = (struct uroce_flow){.kind = (uint8_t)kind, .qp = qp};
 }
 
 /* Adds a flow at the end; nothing happens to one that is on the list. */

@@ -12,6 +12,7 @@
 #include "req.h"
 
 #include "build.h"
+#include "cc.h"
 #include "comp.h"
 #include "dgram.h"
 #include "local.h"
@@ -142,6 +143,8 @@ bool uroce_req_is_rewound(const struct uroce_qp *qp)
 	const struct uroce_req *req = &qp->req;
 	const struct uroce_send_state *state = uroce_qp_send_state(qp, req->at);
 
+	if (req->probe != UROCE_PROBE_NONE)
+		return req->probe == UROCE_PROBE_DUE;
 	return req->at == req->head && req->at != req->tail &&
 		uroce_psn_add(state->psn_first, req->at_pkt) == req->psn_una;
 }
@@ -161,7 +164,8 @@ void uroce_req_catch_up(struct uroce_qp *qp)
 
 	if ((int32_t)(req->head - req->at) > 0)
 		move_cursor(req, req->head, 0);
-	if (req->at != req->head || req->at == req->tail)
+	/* What comes after a probe has no answer before it. */
+	if (req->at != req->head || req->at == req->tail || req->probe != UROCE_PROBE_NONE)
 		return;
 	answered = (req->psn_una - uroce_qp_send_state(qp, req->at)->psn_first) & UROCE_PSN_MASK;
 	if (uroce_qp_send_state(qp, req->at)->pkts > 0 && req->at_pkt < answered)
@@ -179,6 +183,8 @@ void uroce_req_rewind(struct uroce_core *core, struct uroce_qp *qp, uint64_t now
 	req->reads_out = 0;
 	req->unasked_pkts = 0;
 	req->waiting = false;
+	if (req->probe == UROCE_PROBE_SENT)
+		req->probe = UROCE_PROBE_DUE;
 	uroce_req_catch_up(qp);
 	uroce_core_wake_requests(core, qp);
 }
@@ -238,7 +244,7 @@ static void note_sent(
 		req->psn_high = uroce_psn_add(psn, pkts);
 	uroce_count(core, tx_requests);
 	if (uroce_qp_is_reliable(qp))
-		uroce_comp_sent(core, qp, now_ns);
+		uroce_comp_watch(core, qp, now_ns);
 }
 
 /* Moves the cursor past pkts packets of the message. */
@@ -358,7 +364,8 @@ static bool want_ack(const struct uroce_qp *qp, uint32_t psn, bool last)
 
 	if (!uroce_qp_is_reliable(qp))
 		return false;
-	return last || qp->req.unasked_pkts + 1 >= ACKREQ_EVERY_PKTS ||
+	/* The next may be long in coming, and the retry timer runs. */
+	return last || qp->cc.slow || qp->req.unasked_pkts + 1 >= ACKREQ_EVERY_PKTS ||
 		in_flight + 1 >= qp->caps.window_pkts;
 }
 
@@ -428,7 +435,47 @@ static void pass_local(struct uroce_core *core, struct uroce_qp *qp, uint64_t no
 	}
 }
 
-uint32_t uroce_req_build(
+/* A WRITE of nothing, which takes no key (C9-88): the keepalive. */
+static uint32_t build_probe(
+	struct uroce_core *core, struct uroce_qp *qp, struct uroce_slot *slot, uint64_t now_ns)
+{
+	struct uroce_req *req = &qp->req;
+	uint32_t psn = req->psn_una;
+	uint8_t *p = uroce_build_start(qp, slot,
+		(struct uroce_bth){.opcode = uroce_wr_kind(UROCE_WR_RDMA_WRITE)->only,
+			.ackreq = true,
+			.psn = psn});
+
+	p = uroce_build_reth(p, 0, 0, 0);
+	uroce_build_finish(core, slot, p, 0);
+	req->probe = UROCE_PROBE_SENT;
+	req->unasked_pkts = 0;
+	uroce_count(core, keepalives_sent);
+	note_sent(core, qp, psn, 1, now_ns);
+	return slot->bytes;
+}
+
+bool uroce_req_probe(struct uroce_core *core, struct uroce_qp *qp)
+{
+	struct uroce_req *req = &qp->req;
+
+	if (req->head != req->tail || req->psn_una != req->psn_next || qp->state != UROCE_QP_RTS)
+		return false;
+	req->probe = UROCE_PROBE_DUE;
+	req->psn_next = uroce_psn_add(req->psn_next, 1);
+	uroce_core_wake_requests(core, qp);
+	return true;
+}
+
+static bool waits_for_path(struct uroce_core *core, struct uroce_qp *qp, uint64_t now_ns)
+{
+	if (!qp->path || qp->path->resolved)
+		return false;
+	uroce_comp_wait_path(core, qp, now_ns);
+	return true;
+}
+
+static uint32_t build_next(
 	struct uroce_core *core, struct uroce_qp *qp, struct uroce_slot *slot, uint64_t now_ns)
 {
 	struct uroce_req *req = &qp->req;
@@ -438,6 +485,8 @@ uint32_t uroce_req_build(
 
 	if (!uroce_qp_sends(qp) || req->waiting)
 		return 0;
+	if (req->probe == UROCE_PROBE_DUE)
+		return waits_for_path(core, qp, now_ns) ? 0 : build_probe(core, qp, slot, now_ns);
 	pass_local(core, qp, now_ns);
 	if (!uroce_qp_sends(qp) || req->at == req->tail || req->failed)
 		return 0;
@@ -454,13 +503,13 @@ uint32_t uroce_req_build(
 	/* Local ones have to wait here; SQD ends what was started, and starts nothing. */
 	if (kind->local || (state->pkts == 0 && qp->state == UROCE_QP_SQD))
 		return 0;
-	if (qp->path && !qp->path->resolved) {
-		uroce_comp_wait_path(core, qp, now_ns);
+	if (waits_for_path(core, qp, now_ns))
 		return 0;
-	}
 	if (state->pkts == 0 && !start_message(qp, wqe, state))
 		return 0;
 	if (!may_send(qp, wqe, uroce_psn_add(state->psn_first, req->at_pkt)))
+		return 0;
+	if (qp->cc.paced && !uroce_cc_may_send(core, qp, UROCE_FLOW_REQUESTS, now_ns))
 		return 0;
 	if (qp->caps.type == UROCE_QP_UD)
 		return uroce_dgram_build(core, qp, slot, wqe, state, now_ns);
@@ -471,4 +520,14 @@ uint32_t uroce_req_build(
 	if (wqe->opcode == UROCE_WR_FLUSH)
 		return build_flush(core, qp, slot, wqe, state, now_ns);
 	return build_data(core, qp, slot, wqe, state, now_ns);
+}
+
+uint32_t uroce_req_build(
+	struct uroce_core *core, struct uroce_qp *qp, struct uroce_slot *slot, uint64_t now_ns)
+{
+	uint32_t bytes = build_next(core, qp, slot, now_ns);
+
+	if (qp->cc.paced && bytes > 0)
+		uroce_cc_sent(core, qp, UROCE_FLOW_REQUESTS, bytes, now_ns);
+	return bytes;
 }

@@ -28,6 +28,12 @@ bool uroce_req_is_rewound(const struct uroce_qp *qp);
 /* Sending never lags behind what is answered: a late answer may overtake a rewind. */
 void uroce_req_catch_up(struct uroce_qp *qp);
 
+/*
+ * A WRITE of nothing shall find out whether the peer is there; it completes nothing. False: work
+ * requests are outstanding or to come, which will find out.
+ */
+bool uroce_req_probe(struct uroce_core *core, struct uroce_qp *qp);
+
 /* Of work request `index`: how many requests are on the wire that data or nothing answers. */
 uint32_t uroce_req_reads_of(const struct uroce_qp *qp, uint32_t index);
 

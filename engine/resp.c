@@ -11,6 +11,7 @@
 #include "resp.h"
 
 #include "build.h"
+#include "cc.h"
 #include "resp_read.h"
 #include "sge.h"
 
@@ -50,6 +51,7 @@ void uroce_resp_stop(struct uroce_core *core, struct uroce_qp *qp)
 	resp->owed = UROCE_OWED_NOTHING;
 	resp->owed_now = false;
 	resp->unacked_pkts = 0;
+	qp->cc.cnp_owed = false;
 }
 
 /* An ACK of what is executed is owed: now, or when idle. A NAK that waits says that too. */
@@ -567,9 +569,16 @@ uint32_t uroce_resp_build(
 {
 	if (!qp->path || !qp->path->resolved)
 		return 0;
+	if (qp->cc.cnp_owed)
+		return uroce_cc_build_cnp(core, qp, slot);
 	while (uroce_resp_read_owed(qp)) {
-		uint32_t bytes = uroce_resp_read_build(core, qp, slot, now_ns);
+		uint32_t bytes;
 
+		if (qp->cc.paced && !uroce_cc_may_send(core, qp, UROCE_FLOW_RESPONSES, now_ns))
+			return 0;
+		bytes = uroce_resp_read_build(core, qp, slot, now_ns);
+		if (qp->cc.paced && bytes > 0)
+			uroce_cc_sent(core, qp, UROCE_FLOW_RESPONSES, bytes, now_ns);
 		if (bytes > 0)
 			return bytes;
 	}

@@ -49,6 +49,11 @@ extern "C" {
 	X(resp_cqe_error,	"receive work requests completed in error") \
 	X(cq_overflows,		"completions lost because a completion queue was too small") \
 	X(events_lost,		"asynchronous events lost because nobody read them") \
+	X(np_ecn_marked_roce_packets, "frames for connected queue pairs that were marked on the way: congestion") \
+	X(np_cnp_sent,		"congestion notifications built") \
+	X(rp_cnp_handled,	"congestion notifications that a queue pair with DCQCN slowed down for") \
+	X(rp_cnp_ignored,	"congestion notifications for queue pairs without DCQCN") \
+	X(keepalives_sent,	"keepalives built, repeated ones included") \
 	X(messages_sent,	"send work requests completed with success") \
 	X(messages_received,	"messages executed as responder")
 // clang-format on

@@ -157,6 +157,9 @@ enum uroce_qp_attr_mask {
 	UROCE_QP_ATTR_SQ_PSN = 1 << 16,
 	UROCE_QP_ATTR_MAX_DEST_RD_ATOMIC = 1 << 17,
 	UROCE_QP_ATTR_DEST_QPN = 1 << 20,
+	UROCE_QP_ATTR_RATE_LIMIT = 1 << 25,
+	UROCE_QP_ATTR_DCQCN = 1 << 29,	   /* ours */
+	UROCE_QP_ATTR_KEEPALIVE = 1 << 30, /* ours */
 };
 
 /* What is done with the invariant CRC of frames. */
@@ -213,7 +216,7 @@ enum uroce_event_type {
 	X(SGID_NOT_PEER,	false, "source address is not the queue pair's peer") \
 	X(DGID_NOT_QP,		false, "destination address or VLAN is not the queue pair's own") \
 	X(PKEY,			false, "P_Key is of another partition") \
-	X(CNP,			false, "congestion notification (no rate control on this queue pair)") \
+	X(CNP,			false, "congestion notification, for a queue pair without DCQCN") \
 	X(QKEY,			false, "Q_Key is not the queue pair's") \
 	X(NOT_A_MEMBER,		false, "multicast, and no queue pair here takes this group's datagrams") \
 	X(DATAGRAM_LENGTH,	false, "datagram longer than the port's MTU, or padded wrongly") \

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Timers: one per queue pair, in a heap ordered by deadline.
+ * Timers, in a heap ordered by deadline.
  *
  * An acknowledgement moves the deadline of its queue pair, so moving must cost nothing: the heap
  * keeps each timer under the deadline that it had when it was pushed (never later than the real
@@ -31,7 +31,7 @@ struct uroce_timers {
 void uroce_timers_init(struct uroce_timers *timers, struct uroce_timer **heap, uint32_t max);
 void uroce_timer_init(struct uroce_timer *timer);
 
-/* (Re)starts a timer. There is always room: one timer per queue pair. */
+/* (Re)starts a timer. The caller has made room for all there are. */
 void uroce_timer_arm(struct uroce_timers *timers, struct uroce_timer *timer, uint64_t deadline_ns);
 static inline void uroce_timer_cancel(struct uroce_timer *timer)
 {

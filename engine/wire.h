@@ -107,6 +107,13 @@ enum {
 	UROCE_IP_PROTOCOL_ICMPV6 = 58
 };
 
+/* The last two bits of IPv4's TOS and of IPv6's traffic class (RFC 3168). */
+enum {
+	UROCE_ECN_MASK = 3,
+	UROCE_ECN_ECT0 = 2, /* may be marked instead of dropped */
+	UROCE_ECN_CE = 3    /* was */
+};
+
 /* UDP */
 enum {
 	UROCE_UDP_SPORT = 0,
@@ -134,6 +141,7 @@ enum {
 	UROCE_BTH_PAD_SHIFT = 4,
 	UROCE_BTH_PAD_MASK = 0x3,
 	UROCE_BTH_TVER_MASK = 0x0f,
+	UROCE_BTH_BECN = 0x40,
 	UROCE_BTH_ACKREQ_BIT = 0x80,
 };
 

@@ -25,6 +25,7 @@ enum {
 	FRAME_MAX = 9216,
 	OP_ACK = 0x11,
 	OP_READ_RESPONSE_MIDDLE = 0x0e,
+	OP_CNP = 0x81,
 	NAK_SEQUENCE = 0x60,
 	NAK_INVALID = 0x61,
 	NAK_ACCESS = 0x62,
@@ -364,6 +365,24 @@ static bool is_true_complaint(const struct walk *w, const struct uroce_sent *our
 	return false;
 }
 
+/* Our notification of congestion, where the capture has as many marked packets with data. */
+static bool is_true_notification(const struct walk *w)
+{
+	int32_t marked = 0;
+
+	if (w->sent->list[w->ours].text.opcode != OP_CNP)
+		return false;
+	for (uint32_t i = 0; i < w->e->num_frames; i++) {
+		const struct uroce_exchange_frame *f = w->e->frames[i];
+
+		marked += f->request != w->requests && !f->lost && f->text.payload_bytes > 0 &&
+			uroce_frame_is_marked(f->data);
+	}
+	for (uint32_t i = 0; i <= w->ours; i++)
+		marked -= w->sent->list[i].text.opcode == OP_CNP;
+	return marked >= 0;
+}
+
 /* Answers that carry data or bad news, and are not the same. */
 static void compare_others(
 	struct walk *w, const struct uroce_exchange_frame *theirs, const struct uroce_sent *ours)
@@ -414,6 +433,8 @@ void uroce_compare_answers(const struct uroce_exchange *e, const struct uroce_se
 			step_swapped(&w);
 		else if (ours && is_true_complaint(&w, ours))
 			step(&w, UROCE_REPLAY_COMPLAINT_UNSEEN, false, true);
+		else if (ours && is_true_notification(&w))
+			step(&w, UROCE_REPLAY_NOTIFICATION, false, true);
 		else if (theirs && is_ack(&theirs->text) && ends_here(&w, ours, ending))
 			return;
 		else if (theirs && ours && is_ack(&theirs->text) && is_ack(&ours->text))
@@ -469,6 +490,8 @@ void uroce_compare_requests(const struct uroce_exchange *e, const struct uroce_s
 			step(&w, UROCE_REPLAY_DAMAGED_BY_WIRE, true, true);
 		else if (theirs && are_swapped(&w))
 			step_swapped(&w);
+		else if (ours && is_true_notification(&w))
+			step(&w, UROCE_REPLAY_NOTIFICATION, false, true);
 		else if (ours && was_sent_before(&w, ours->text.psn) && is_known_request(e, ours))
 			step(&w, UROCE_REPLAY_RESENT_PACKETS, false, true);
 		else if (theirs && !theirs->first_time)

@@ -30,6 +30,7 @@
 	X(SWAPPED_BY_WIRE,	1, "the wire swapped two packets behind the sender") \
 	X(DAMAGED_BY_WIRE,	1, "the wire damaged the recorded packet: its ICRC is wrong; its headers were compared") \
 	X(COMPLAINT_UNSEEN,	1, "a gap that the capture shows is complained about; the recorded complaint was lost before the capture") \
+	X(NOTIFICATION,		1, "what was marked on its way may be answered with a congestion notification, or not (A17.9.3)") \
 	X(READ_RESUMED,		2, "soft-RoCE answers a read retried from the middle as MIDDLE to LAST; the standard as a new request, FIRST to LAST") \
 	X(NAK_FOR_LENGTH,	2, "soft-RoCE refuses a message longer than its receive as remote operational error; the standard as invalid request") \
 	X(NAK_FOR_LONG_READ,	2, "soft-RoCE refuses a read over 2^31 bytes as remote access error; the standard as invalid request") \

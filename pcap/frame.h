@@ -41,6 +41,16 @@ static inline uint32_t uroce_frame_end(const uint8_t *frame)
 	return eth_bytes + uroce_load_be16(ip + UROCE_IPV4_TOTAL_LEN);
 }
 
+/* Whether it was marked on its way: Congestion Experienced. */
+static inline bool uroce_frame_is_marked(const uint8_t *frame)
+{
+	const uint8_t *ip = uroce_frame_ip(frame);
+	uint8_t ecn =
+		uroce_frame_is_ipv6(frame) ? ip[UROCE_IPV6_VERSION + 1] >> 4 : ip[UROCE_IPV4_TOS];
+
+	return (ecn & UROCE_ECN_MASK) == UROCE_ECN_CE;
+}
+
 /* Writes the ICRC that follows from all else, into a frame with a whole BTH and no options. */
 static inline void uroce_frame_seal(uint8_t *frame)
 {

@@ -35,7 +35,7 @@ struct uroce_stage {
 	struct uroce_mr_slot mr_slots[UROCE_STAGE_MRS];
 	struct uroce_qptable qptable;
 	struct uroce_qptable_slot qp_slots[16];
-	struct uroce_timer *timers[1];
+	struct uroce_timer *timers[UROCE_QP_TIMERS];
 	struct uroce_core_event events[64];
 	struct uroce_path path;
 	struct uroce_group_member member;

@@ -43,7 +43,8 @@ ALLOWED = {
 }
 FOLDERS = list(ALLOWED)
 # What applications include; an installed header that is not named here counts as well.
-PUBLIC = ["api/uroce.h", "api/uroce_cm.h", "engine/cm_status.h", "engine/status.h", "engine/stats.h"]
+PUBLIC = ["api/uroce.h", "api/uroce_cm.h", "engine/cm_status.h", "engine/dcqcn_conf.h", "engine/status.h",
+          "engine/stats.h"]
 # The tests' second opinions, on the wire format, on what a run must come to, and on both: nothing
 # of them may come from the first.
 INDEPENDENT = re.compile(r"(pcap/text|tests/sim/model|tests/interop/(guest|talk|peer)).*\.[ch]$")

@@ -2,6 +2,8 @@
 #
 # Congestion: notifications (CNPs) for either end's queue pairs, and frames that a switch marked. None
 # of that may do harm, whatever the ends make of it. soft-RoCE makes nothing of it; it also sends none.
+# uroce answers marks with notifications; its queue pairs slow down when notified where their frames
+# may be marked (CAPABLE).
 
 import socket
 import struct
@@ -40,11 +42,11 @@ def cnp(from_addr, to_addr, to_mac, qpn):
     return to_mac + GUEST_MAC + b"\x08\x00" + header + udp + bth + bytes(16) + icrc
 
 
-def notified(run, asks, answers):
-    """Both ends are told of congestion all the time. What uroce is to receive goes to the guest, whose
+def notified(run, asks, answers, settings, counter):
+    """Both ends are told of congestion all the time, which uroce counts. What uroce is to receive goes to the guest, whose
     kernel turns it round."""
     before = run.uroce.counters()
-    with Link(asks, answers, settings=(PATIENT, PATIENT)) as link, \
+    with Link(asks, answers, settings=(settings, settings)) as link, \
             socket.socket(socket.AF_PACKET, socket.SOCK_RAW, 0) as s:
         s.bind((rig.DATA, 0))
         uroce_mac = s.getsockname()[4]
@@ -67,12 +69,13 @@ def notified(run, asks, answers):
         finally:
             run.guest.run("%s qdisc del dev data clsact" % TC)
     counted = run.uroce.counters() - before
-    demand(counted["CNP"] > 0, "no notification reached uroce:", dict(counted))
+    demand(counted[counter] > 0, "no notification reached uroce:", dict(counted))
 
 
 def marked(run, asks, answers):
     """One frame in three is marked, in both directions."""
     sniffer = Sniffer()
+    before = run.uroce.counters()
     with Link(asks, answers, settings=(CAPABLE, CAPABLE)) as link, \
             netem(run.guest, "loss 33% ecn"):
         for _ in range(3):
@@ -80,15 +83,24 @@ def marked(run, asks, answers):
             whole.post()
             whole.finish()
             whole.check_memory()
-    marks = [is_uroces for is_uroces, frame in sniffer.take()
-             if frame[12:14] == b"\x08\x00" and frame[15] & MARKED == MARKED]
+    frames = [(is_uroces, frame) for is_uroces, frame in sniffer.take()
+              if frame[12:14] == b"\x08\x00"]
+    marks = [is_uroces for is_uroces, frame in frames if frame[15] & MARKED == MARKED]
     demand(marks.count(False) > 10, "uroce was sent", marks.count(False), "marked frames")
+    counted = run.uroce.counters() - before
+    demand(counted["np_ecn_marked_roce_packets"] > 10, "uroce saw no marks:", dict(counted))
+    told = [is_uroces for is_uroces, frame in frames if len(frame) == 74 and frame[42] == CNP]
+    demand(told.count(True) == counted["np_cnp_sent"] > 0, told.count(True), "notifications seen:",
+           dict(counted))
+    demand(not told.count(False), "soft-RoCE sends notifications")
 
 
 def all_checks(run):
     for words, way in (("uroce asks", lambda: (run.uroce, run.rxe)),
                        ("soft-RoCE asks", lambda: (run.rxe, run.uroce))):
         run.check("%s: congestion notifications to both ends do no harm" % words,
-                  lambda: notified(run, *way()))
+                  lambda: notified(run, *way(), PATIENT, "rp_cnp_ignored"))
+        run.check("%s: congestion notifications to both ends slow down uroce, and do no harm" % words,
+                  lambda: notified(run, *way(), CAPABLE, "rp_cnp_handled"))
         run.check("%s: frames that a switch marked do no harm" % words,
                   lambda: marked(run, *way()))

@@ -158,9 +158,13 @@ static int to_rts(struct side *s)
 		.retry_cnt = (uint8_t)s->route.retry,
 		.rnr_retry = (uint8_t)s->route.rnr_retry,
 		.max_rd_atomic = (uint8_t)s->route.rd_atomic,
+		/* Where frames may be marked, that is to have a use. */
+		.dcqcn = s->route.traffic_class & 3,
 	};
 	uint32_t mask = UROCE_QP_ATTR_STATE | UROCE_QP_ATTR_SQ_PSN;
 
+	if (s->type != UROCE_QP_UD)
+		mask |= UROCE_QP_ATTR_DCQCN;
 	if (s->type == UROCE_QP_RC)
 		mask |= UROCE_QP_ATTR_TIMEOUT | UROCE_QP_ATTR_RETRY_CNT | UROCE_QP_ATTR_RNR_RETRY |
 			UROCE_QP_ATTR_MAX_RD_ATOMIC;

@@ -16,7 +16,8 @@
 
 enum {
 	BURST_MAX = 64,
-	TRACE_SHOWN = 40
+	TRACE_SHOWN = 40,
+	CNP = 0x81,
 };
 
 /* ---- a case from start to end ---- */
@@ -198,6 +199,7 @@ bool drill_next_line(struct drill *d, char *line, size_t size)
 {
 	struct uroce_slot slot = {
 		.capacity_bytes = d->ep.conf.mtu_bytes + UROCE_OVERHEAD_BYTES_MAX};
+	uint32_t base;
 	bool answer;
 
 	slot.data = malloc(slot.capacity_bytes);
@@ -213,7 +215,11 @@ bool drill_next_line(struct drill *d, char *line, size_t size)
 	free(slot.data);
 	uroce_text_decode(d->frame, d->frame_bytes, d->frame_bytes, &d->packet);
 	answer = d->packet.opcode >= 0x0d && d->packet.opcode <= 0x12;
-	uroce_text_line_relative(&d->packet, answer ? d->rq_psn : d->sq_psn, line, size);
+	if (d->packet.opcode == CNP)
+		base = 0;
+	else
+		base = answer ? d->rq_psn : d->sq_psn;
+	uroce_text_line_relative(&d->packet, base, line, size);
 	remove_text(line, "RC_");
 	remove_text(line, " qp 0x000022");
 	remove_text(line, " credits none");

@@ -13,8 +13,9 @@
  * Frames to the endpoint are built here, frames from it are decoded by pcap/text, and neither
  * shares a line with the engine's builder, parser or checksum. PSNs are relative: of
  * requests to the endpoint and answers from it to its rq_psn, of the other direction to its
- * sq_psn. Each case runs twice, with the two start PSNs exchanged, and must leave nothing over: a
- * frame, completion or event that nobody expected is a failure.
+ * sq_psn; of congestion notifications to 0. Each case runs twice, with the two start PSNs
+ * exchanged, and must leave nothing over: a frame, completion or event that nobody expected is a
+ * failure.
  */
 #ifndef UROCE_TESTS_DRILL_H
 #define UROCE_TESTS_DRILL_H

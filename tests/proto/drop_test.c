@@ -101,6 +101,8 @@ static void dropped_bytes(
 	s.counters.drops[drop]++;
 	if (drop == UROCE_DROP_READ_NOT_REMEMBERED)
 		s.counters.duplicate_request++;
+	if (drop == UROCE_DROP_CNP)
+		s.counters.rp_cnp_ignored++;
 	expect_number(d, memcmp(&s.counters, &d->ep.core.counters, sizeof(s.counters)), 0);
 	expect_number(d, same_qp(d, &s), true);
 	expect_number(d, memcmp(s.mem, d->ep.mem, d->ep.conf.mem_bytes), 0);
@@ -262,6 +264,7 @@ static void for_nobody(struct drill *d)
 	dropped(d, UROCE_DROP_QPN_UNKNOWN, "SEND_MIDDLE psn +2 ack len 256 qp 0");
 	dropped(d, UROCE_DROP_QPN_UNKNOWN, "SEND_MIDDLE psn +2 ack len 256 qp 0x800011");
 	dropped(d, UROCE_DROP_QPN_UNKNOWN, "UD_SEND_ONLY psn +2 len 8 qp 1");
+	dropped(d, UROCE_DROP_QPN_UNKNOWN, "CNP psn +0 len 16 qp 0x999 sport 0");
 	dropped(d, UROCE_DROP_NOT_A_MEMBER, "UD_SEND_ONLY psn +2 len 8 qp 0xffffff");
 	dropped(d, UROCE_DROP_QPN_UNKNOWN, "ACKNOWLEDGE psn +2 ACK qp 0x10");
 	expect_number(d, d->ep.core.stray.qpn, 0x10);
@@ -311,7 +314,6 @@ static void of_another_service(struct drill *d)
 	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++)
 		dropped(d, UROCE_DROP_OPCODE_NOT_FOR_QP, lines[i]);
 	dropped(d, UROCE_DROP_CNP, "CNP psn +0 len 16");
-	dropped(d, UROCE_DROP_CNP, "CNP psn +0 len 16 qp 0x999 sport 0");
 	end_busy(d);
 }
 

@@ -450,6 +450,8 @@ static void credits_zero_means_continue(struct drill *d)
 static void tos_ttl_and_ecn_may_change(struct drill *d)
 {
 	inject(d, "RDMA_WRITE_ONLY psn +0 ack va 0x1000 len 8 tos 255 ttl 1 ecn");
+	/* Such a TOS says that the way was congested. */
+	expect(d, "CNP psn +0 becn len 16");
 	expect(d, "ACKNOWLEDGE psn +0 ACK msn 1");
 }
 

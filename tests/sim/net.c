@@ -279,11 +279,47 @@ static void drop(struct net *net, struct net_frame *frame)
 	free(frame);
 }
 
+/* What waits in the switch for this port, what is on its way out of there included. */
+static uint64_t queue_bytes(const struct net *net, const struct net_port *port)
+{
+	if (port->down_free_ns <= net->now_ns || port->conf.ns_per_kib == 0)
+		return 0;
+	return (port->down_free_ns - net->now_ns) * 1024 / port->conf.ns_per_kib;
+}
+
+/* Whether a queue of so many bytes is one to warn of: as RED does, but of the moment's length. */
+static bool is_congested(struct net *net, const struct net_port_conf *conf, uint64_t bytes)
+{
+	if (conf->mark_max_bytes == 0 || bytes <= conf->mark_min_bytes)
+		return false;
+	if (bytes >= conf->mark_max_bytes)
+		return true;
+	return chance(net,
+		(uint32_t)(conf->mark_max_ppm * (bytes - conf->mark_min_bytes) /
+			(conf->mark_max_bytes - conf->mark_min_bytes)));
+}
+
+/* Congestion Experienced, into an IPv4 frame that says it may be told so. */
+static void mark(struct net_port *port, uint8_t *frame)
+{
+	uint8_t *ip = frame + uroce_frame_eth_bytes(frame);
+	uint8_t *tos = ip + UROCE_IPV4_TOS;
+
+	if (uroce_frame_is_ipv6(frame) || (*tos & UROCE_ECN_MASK) == 0)
+		return;
+	*tos |= UROCE_ECN_CE;
+	uroce_store_be16(ip + UROCE_IPV4_CHECKSUM, 0);
+	uroce_store_be16(ip + UROCE_IPV4_CHECKSUM,
+		(uint16_t)~uroce_ip_fold(uroce_ip_sum(ip, UROCE_IPV4_BYTES, 0)));
+	port->marked++;
+}
+
 /* A frame has reached the switch: through the queue of its port, if there is room. */
 static void forward(struct net *net, struct net_frame *frame)
 {
 	struct net_port *port = &net->ports[frame->to];
 	uint32_t room = port->conf.queue_frames;
+	uint64_t waiting_bytes;
 
 	while (port->queued > 0 && port->leaving_ns[port->queue_head] <= net->now_ns) {
 		port->queue_head = (port->queue_head + 1) % room;
@@ -293,6 +329,11 @@ static void forward(struct net *net, struct net_frame *frame)
 		drop(net, frame);
 		return;
 	}
+	waiting_bytes = queue_bytes(net, port) + frame->bytes;
+	if (waiting_bytes > port->queue_peak_bytes)
+		port->queue_peak_bytes = waiting_bytes;
+	if (is_congested(net, &port->conf, waiting_bytes))
+		mark(port, frame->data);
 	if (port->down_free_ns < net->now_ns)
 		port->down_free_ns = net->now_ns;
 	port->down_free_ns += frame->bytes * port->conf.ns_per_kib / 1024;

@@ -45,6 +45,11 @@ struct net_port_conf {
 	uint32_t rx_frames;    /* what waits at the node; 0: NET_QUEUE_FRAMES */
 	uint32_t burst;	       /* frames per turn and direction at most; 0: 32 */
 	uint32_t tx_slots;     /* slots offered per call; 0: 1 */
+	/* The switch marks what joins a longer queue to this port than mark_min_bytes, if it may be
+	 * marked: by a chance that rises to mark_max_ppm at mark_max_bytes, and beyond always. */
+	uint32_t mark_min_bytes;
+	uint32_t mark_max_bytes; /* 0: never */
+	uint32_t mark_max_ppm;
 };
 
 /* A span of time in which a node takes no turn. */
@@ -89,6 +94,8 @@ struct net_port {
 	uint64_t *leaving_ns; /* of the frames in the switch's queue, a ring */
 	uint32_t queue_head;
 	uint32_t queued;
+	uint64_t queue_peak_bytes; /* since somebody last set it to 0 */
+	uint64_t marked;
 	struct net_frame *rx_first;
 	struct net_frame *rx_last;
 	uint32_t rx_waiting;

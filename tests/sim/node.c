@@ -51,7 +51,8 @@ static void init_core(struct node *node)
 	while ((1u << log2) < 2 * node->num_qps)
 		log2++;
 	node->qp_slots = must_allocate(sizeof(node->qp_slots[0]) << log2);
-	node->timers = must_allocate(sizeof(node->timers[0]) * (node->num_qps + 1));
+	node->timers =
+		must_allocate(sizeof(node->timers[0]) * (UROCE_QP_TIMERS * node->num_qps + 1));
 	node->ahs = must_allocate(sizeof(node->ahs[0]) * ahs);
 	conf.timer_heap = node->timers;
 	conf.ahs = node->ahs;

@@ -53,7 +53,7 @@ struct endpoint {
 	struct uroce_mr_slot mr_slots[ENDPOINT_MRS];
 	struct uroce_qptable qptable;
 	struct uroce_qptable_slot qp_slots[1 << ENDPOINT_QPS_LOG2];
-	struct uroce_timer *timers[1 << ENDPOINT_QPS_LOG2];
+	struct uroce_timer *timers[UROCE_QP_TIMERS << ENDPOINT_QPS_LOG2];
 	struct uroce_core_event events[ENDPOINT_EVENTS];
 	struct uroce_trace_event trace[ENDPOINT_TRACE];
 	struct uroce_path path;

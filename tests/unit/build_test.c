@@ -10,6 +10,8 @@
 
 #include <string.h>
 
+#include "icrc.h"
+
 #include "wire_frames.h"
 
 // clang-format off
@@ -447,6 +449,69 @@ static void a_rebuilt_template_follows_the_path(void)
 	stop();
 }
 
+static void start_cnp(void)
+{
+	memset(slot.data, 0xff, slot.capacity_bytes);
+	memset(uroce_build_start_cnp(&qp, &slot), 0, 16);
+	finish(slot.data + (uroce_frame_is_ipv6(slot.data) ? 94 : 74) - 4, 0);
+}
+
+/* All but what is a sender's own: identification, source port, and the sums that follow. */
+static void a_notification_is_what_hardware_sends(void)
+{
+	uint8_t *ip;
+
+	start(256);
+	path.src = uroce_gid_of_ipv4(0x0a001101);
+	path.dst = uroce_gid_of_ipv4(0x0a001201);
+	path.ttl = 64;
+	memcpy(path.dmac, frame_cnp, 6);
+	memcpy(path.smac, frame_cnp + 6, 6);
+	qp.attr.dest_qpn = 0x118;
+	uroce_build_template(&qp);
+	start_cnp();
+	CU_ASSERT_EQUAL_FATAL(slot.bytes, sizeof(frame_cnp));
+	ip = slot.data + AT_IP;
+	CU_ASSERT_EQUAL(uroce_ip_fold(uroce_ip_sum(ip, 20, 0)), 0xffff);
+	memcpy(ip + 4, frame_cnp + AT_IP + 4, 2);
+	memcpy(ip + 10, frame_cnp + AT_IP + 10, 2);
+	memset(ip + 20, 0, 2);
+	uroce_store_le32(slot.data + 70, uroce_icrc(ip, 20, 16));
+	CU_ASSERT_EQUAL(memcmp(slot.data, frame_cnp, sizeof(frame_cnp)), 0);
+	stop();
+}
+
+static void a_notification_over_ipv6_has_the_same_class(void)
+{
+	start(256);
+	use_ipv6();
+	start_cnp();
+	CU_ASSERT_EQUAL(slot.bytes, 94);
+	/* Version 6, class 0xc2, the path's flow label. */
+	CU_ASSERT_EQUAL(uroce_load_be32(slot.data + AT_IP), 0x6c2abcde);
+	CU_ASSERT_EQUAL(uroce_load_be16(slot.data + AT_IP + 4), 40);
+	stop();
+}
+
+/* Whatever the path says in those two bits. */
+static void with_dcqcn_a_frame_says_that_it_may_be_marked(void)
+{
+	for (uint32_t tos = 0; tos < 256; tos++) {
+		start(256);
+		qp.attr.dcqcn = true;
+		path.tos = (uint8_t)tos;
+		uroce_build_template(&qp);
+		finish(begin((struct uroce_bth){.opcode = 0x04}), 0);
+		CU_ASSERT_EQUAL(slot.data[AT_IP + 1], (tos & 0xfc) | 2);
+		CU_ASSERT_EQUAL(uroce_ip_fold(uroce_ip_sum(slot.data + AT_IP, 20, 0)), 0xffff);
+		use_ipv6();
+		finish(begin((struct uroce_bth){.opcode = 0x04}), 0);
+		CU_ASSERT_EQUAL(uroce_load_be32(slot.data + AT_IP),
+			0x60000000u | (tos & 0xfc) << 20 | 2u << 20 | 0xabcde);
+		stop();
+	}
+}
+
 int main(void)
 {
 	static const struct unit_case cases[] = {
@@ -472,6 +537,12 @@ int main(void)
 			source_ports_are_constant_dynamic_and_spread},
 		{"A flow label decides the source port", a_flow_label_decides_the_source_port},
 		{"A rebuilt template follows the path", a_rebuilt_template_follows_the_path},
+		{"A congestion notification is what hardware sends",
+			a_notification_is_what_hardware_sends},
+		{"A congestion notification over IPv6 has the same class",
+			a_notification_over_ipv6_has_the_same_class},
+		{"With DCQCN a frame says that it may be marked",
+			with_dcqcn_a_frame_says_that_it_may_be_marked},
 	};
 
 	return run_suite("build", cases, sizeof(cases) / sizeof(cases[0]));

@@ -123,6 +123,16 @@ static void it_is_parsed(void)
 	CU_ASSERT_TRUE(icrc_is_right());
 }
 
+static void marks_are_the_last_two_bits_of_the_class(void)
+{
+	start();
+	for (uint32_t class = 0; class < 256; class ++) {
+		uroce_store_be32(spoilt + V6_IP, 0x600abcde | class << 20);
+		CU_ASSERT_EQUAL(parse(sizeof(want)), UROCE_ACCEPTED);
+		CU_ASSERT_EQUAL(pkt.ecn, class & 3);
+	}
+}
+
 static void every_truncation_is_refused(void)
 {
 	start();
@@ -331,6 +341,8 @@ int main(void)
 	static const struct unit_case cases[] = {
 		{"a SEND is built byte for byte", a_send_is_built_byte_for_byte},
 		{"it is parsed", it_is_parsed},
+		{"marks are the last two bits of the class",
+			marks_are_the_last_two_bits_of_the_class},
 		{"every truncation is refused", every_truncation_is_refused},
 		{"lengths that do not agree are refused", lengths_that_do_not_agree_are_refused},
 		{"what is not UDP is handed back", what_is_not_udp_is_handed_back},

@@ -75,6 +75,29 @@ static void every_limit_is_allowed_and_one_beyond_is_not(void)
 	}
 }
 
+static void rates_and_keepalives_are_for_those_who_can_have_them(void)
+{
+	static const uint64_t good[] = {0, UROCE_RATE_MIN_BPS, UROCE_RATE_MAX_BPS},
+			      bad[] = {1, UROCE_RATE_MIN_BPS - 1, UROCE_RATE_MAX_BPS + 1};
+
+	for (int type = UROCE_QP_RC; type <= UROCE_QP_UD; type++) {
+		struct uroce_qp_caps caps = smallest;
+
+		caps.type = (enum uroce_qp_type)type;
+		for (int i = 0; i < 3; i++) {
+			caps.rate_limit_bps = bad[i];
+			CU_ASSERT_EQUAL(uroce_qp_caps_check(&caps), -EINVAL);
+			caps.rate_limit_bps = good[i];
+			CU_ASSERT_EQUAL(uroce_qp_caps_check(&caps), 0);
+		}
+		caps.dcqcn = true;
+		CU_ASSERT_EQUAL(uroce_qp_caps_check(&caps), type == UROCE_QP_UD ? -EINVAL : 0);
+		caps.dcqcn = false;
+		caps.keepalive_ms = 1;
+		CU_ASSERT_EQUAL(uroce_qp_caps_check(&caps), type == UROCE_QP_RC ? 0 : -EINVAL);
+	}
+}
+
 /* A part of a queue pair's memory, and how much of it may be written. */
 struct part {
 	void *start;
@@ -209,6 +232,8 @@ int main(void)
 	static const struct unit_case cases[] = {
 		{"Every limit is allowed and one beyond is not",
 			every_limit_is_allowed_and_one_beyond_is_not},
+		{"Rates and keepalives are for those who can have them",
+			rates_and_keepalives_are_for_those_who_can_have_them},
 		{"The parts of a queue pair do not overlap",
 			the_parts_of_a_queue_pair_do_not_overlap},
 		{"A new queue pair knows its queues", a_new_queue_pair_knows_its_queues},
