@@ -373,6 +373,7 @@ static void a_stale_request(void)
 		drill_hears(&d, UROCE_CM_REJECTED);
 		CU_ASSERT_EQUAL(d.event.id, id);
 		CU_ASSERT_EQUAL(d.event.reason, UROCE_CM_REJECT_STALE);
+		CU_ASSERT_EQUAL(drill_counters(&d)->stale, 1);
 		CU_ASSERT_EQUAL(uroce_cm_next_deadline(d.cm), UINT64_MAX);
 		/* The next try finds nothing in its way. */
 		req.local_id++;

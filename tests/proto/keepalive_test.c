@@ -135,6 +135,30 @@ static void posted_before_it_left(struct drill *d)
 	expect_cqe(d, "send 100 SUCCESS len 8");
 }
 
+/* What is posted asks in its stead, though its rate limit holds it back for longer. */
+static void posted_and_held_back(struct drill *d)
+{
+	struct endpoint_conf conf = drill_conf(d);
+
+	conf.caps.keepalive_ms = 100;
+	conf.caps.rate_limit_bps = 8000; /* a byte each ms */
+	drill_restart(d, &conf);
+	post(d, "SEND 100 len 256");
+	expect(d, "SEND_ONLY psn +0 ack len 256");
+	inject(d, "ACKNOWLEDGE psn +0 ACK");
+	expect_cqe(d, "send 100 SUCCESS len 256");
+	post(d, "SEND 101 len 8");
+	expect_nothing(d);
+	pass(d, ALIVE_NS);
+	expect_nothing(d);
+	expect_number(d, d->ep.core.counters.keepalives_sent, 0);
+	pass(d, 3 * ALIVE_NS);
+	expect(d, "SEND_ONLY psn +1 ack len 8");
+	expect_nothing(d);
+	inject(d, "ACKNOWLEDGE psn +1 ACK");
+	expect_cqe(d, "send 101 SUCCESS len 8");
+}
+
 static void lost(struct drill *d)
 {
 	start_asked(d);
@@ -389,6 +413,8 @@ int main(void)
 		{"what is posted behind it completes in order", posted_behind},
 		{"an answer to what is behind it answers it too", one_answer_for_all},
 		{"what is posted before it leaves comes behind it", posted_before_it_left},
+		{"what is posted asks in its stead, though it may not leave yet",
+			posted_and_held_back},
 		{"a lost one is sent again, with all behind it", lost},
 		{"a late answer is an answer", late_answer},
 		{"who is not there ends the connection", nobody_there},
