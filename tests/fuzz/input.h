@@ -13,6 +13,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);
 
@@ -54,8 +55,12 @@ static inline uint64_t take_u64(struct input *in)
 
 static inline void take_bytes(struct input *in, uint8_t *to, uint32_t bytes)
 {
-	for (uint32_t i = 0; i < bytes; i++)
-		to[i] = (uint8_t)take(in, 1);
+	size_t there = bytes < in->left ? bytes : in->left;
+
+	memcpy(to, in->at, there);
+	memset(to + there, 0, bytes - there);
+	in->at += there;
+	in->left -= there;
 }
 
 #endif
