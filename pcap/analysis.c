@@ -74,6 +74,10 @@ static bool is_sound(struct uroce_analysis *a, struct uroce_stream *f, const str
 			"frame %" PRIu64 ": %s", p->number, p->malformed);
 		return false;
 	}
+	if (!f && p->icrc == UROCE_TEXT_ICRC_BAD)
+		uroce_analysis_note(a, NULL, UROCE_FINDING_ICRC_BAD, p->number, 0,
+			"frame %" PRIu64 ": %s to queue pair 0x%06x, which no good packet names",
+			p->number, p->opcode->name, p->dqpn);
 	if (!f)
 		return false;
 	switch (p->icrc) {
@@ -169,6 +173,8 @@ static void take(struct uroce_analysis *a, struct uroce_stream *f, const struct 
 		uroce_streams_take_answer(a, f, p);
 		return;
 	}
+	if (p->opcode->service == UROCE_SERVICE_RC && uroce_requests_is_new_life(f, p))
+		f = uroce_streams_begin_anew(a, f, p);
 	f->requests_seen++;
 	f->service = (uint8_t)p->opcode->service;
 	if (p->opcode->service != UROCE_SERVICE_UD) {
@@ -187,6 +193,9 @@ static struct uroce_stream *stream_of(struct uroce_analysis *a, const struct uro
 
 	if (!p->has_bth || p->malformed)
 		return NULL;
+	/* What was altered may name what is not there. */
+	if (p->icrc == UROCE_TEXT_ICRC_BAD)
+		return uroce_streams_find(a, &key);
 	f = uroce_streams_get(a, &key, p->time_ns);
 	if (!f && a->left_out++ == 0)
 		uroce_analysis_note(a, NULL, UROCE_FINDING_TOO_MANY, p->number, 0,
@@ -240,10 +249,9 @@ static void finish_connection(struct uroce_analysis *a, struct uroce_connection 
 		if (!c->streams[side])
 			continue;
 		check_marks(a, c->streams[side]);
-		if (c->streams[1])
-			uroce_answers_finish(a, c->streams[side]);
+		uroce_answers_finish(a, c->streams[side]);
 	}
-	if (c->streams[1] || f->packets == 0)
+	if (c->streams[1] || f->packets == 0 || f->retransmitted)
 		return;
 	if (f->service == UROCE_SERVICE_RC || f->answers_seen)
 		uroce_analysis_note(a, c, UROCE_FINDING_ONE_SIDED, f->first_frame, 0,
@@ -252,14 +260,23 @@ static void finish_connection(struct uroce_analysis *a, struct uroce_connection 
 			f->dqpn);
 }
 
+static bool is_empty(const struct uroce_connection *c)
+{
+	return !c->service_id && c->streams[0]->packets == 0 &&
+		(!c->streams[1] || c->streams[1]->packets == 0);
+}
+
 /* Those that are left get the numbers 1, 2, ... */
 static void renumber(struct uroce_analysis *a)
 {
 	uint32_t number = 0;
 
-	for (uint32_t i = 0; i < a->num_connections; i++)
-		if (!a->connections[i]->merged)
+	for (uint32_t i = 0; i < a->num_connections; i++) {
+		a->connections[i]->hidden |= is_empty(a->connections[i]);
+		if (!a->connections[i]->hidden)
 			a->connections[i]->number = ++number;
+	}
+	a->num_shown = number;
 	for (uint32_t i = 0; i < a->findings.num; i++) {
 		struct uroce_finding *finding = &a->findings.list[i];
 		const struct uroce_connection *c;
@@ -280,7 +297,7 @@ void uroce_analysis_finish(struct uroce_analysis *a)
 	a->finished = true;
 	uroce_streams_finish(a);
 	for (uint32_t i = 0; i < a->num_connections; i++)
-		if (!a->connections[i]->merged)
+		if (!a->connections[i]->hidden)
 			finish_connection(a, a->connections[i]);
 	uroce_cm_watch_finish(a);
 	renumber(a);

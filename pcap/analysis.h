@@ -36,8 +36,9 @@ struct uroce_analysis {
 	struct uroce_analysis_conf conf;
 	struct uroce_findings findings;
 	uint32_t findings_of_capture[UROCE_FINDING_COUNT];
-	struct uroce_connection **connections; /* also those that are merged */
+	struct uroce_connection **connections; /* also hidden ones */
 	uint32_t num_connections, max_connections;
+	uint32_t num_shown;	       /* without the hidden ones, once it is finished */
 	struct uroce_stream **streams; /* in the order of their numbers */
 	uint32_t num_streams, max_streams;
 	struct uroce_stream **by_key, **by_pair; /* hashed; as many as num_buckets */

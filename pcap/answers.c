@@ -265,8 +265,8 @@ static void take_atomic(struct uroce_analysis *a, struct uroce_stream *g,
 		finish_own(a, g, e, p->psn, p);
 }
 
-static void note_skipped(struct uroce_analysis *a, struct uroce_stream *g,
-	const struct uroce_kept_answer *p, struct uroce_asked *e)
+static void note_skipped(
+	struct uroce_stream *g, const struct uroce_kept_answer *p, struct uroce_asked *e)
 {
 	struct uroce_requests *req = &g->req;
 
@@ -275,10 +275,6 @@ static void note_skipped(struct uroce_analysis *a, struct uroce_stream *g,
 	note_cause(req, UROCE_RESEND_IMPLIED, 0, p);
 	req->cause_psn = e->answer_psn;
 	mark(g, p->time_ns, e->answer_psn, UROCE_MARK_LOST);
-	uroce_analysis_note(a, g->connection, UROCE_FINDING_RESPONSE_LOST, p->number, 0,
-		"frame %" PRIu64 " answers the READ of frame %" PRIu64
-		" with PSN %u, and PSN %u was not seen",
-		p->number, e->first_frame, p->psn, e->answer_psn);
 }
 
 /* Where the answer stands; false: it was given before, and nothing more is to be said. */
@@ -288,7 +284,7 @@ static bool follow_answer(struct uroce_analysis *a, struct uroce_stream *g,
 	int32_t ahead = uroce_psn_diff(p->psn, e->answer_psn);
 
 	if (ahead > 0)
-		note_skipped(a, g, p, e);
+		note_skipped(g, p, e);
 	if (ahead < 0) {
 		if (e->lost_frame == 0 || p->psn != e->lost_psn)
 			return false;

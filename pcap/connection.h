@@ -68,6 +68,9 @@ struct uroce_requests {
 	enum uroce_resend_cause cause;
 	uint32_t cause_psn;
 	uint64_t cause_ns, cause_frame, wait_ns;
+	/* The PSN of a NAK that the requester did not go back to. */
+	bool skipped;
+	uint32_t skipped_psn;
 	/* Going back: the PSN that would come next. */
 	bool resending;
 	uint32_t resend_psn;
@@ -127,8 +130,8 @@ enum uroce_confidence {
 };
 
 struct uroce_connection {
-	uint32_t number; /* from 1, in the order of their first packets */
-	bool merged;	 /* it was found to be the other stream of another: not to be shown */
+	uint32_t number; /* from 1, in the order of their first packets, without the hidden ones */
+	bool hidden;	 /* nothing was seen of it, or it was found to be a part of another */
 	struct uroce_connection *into;
 	struct uroce_stream *streams[2]; /* the first one sent first; the second may be NULL */
 	enum uroce_confidence confidence;

@@ -91,6 +91,37 @@ struct uroce_finding *uroce_findings_add(struct uroce_findings *all, uint32_t *i
 	return finding;
 }
 
+/* Frames of both, in order, as many as there is room for; and the words of the first. */
+void uroce_findings_merge(struct uroce_findings *all, uint32_t into_index, uint32_t from_index)
+{
+	struct uroce_finding *into = &all->list[into_index - 1];
+	struct uroce_finding *from = &all->list[from_index - 1], old = *into;
+	uint32_t i = 0, k = 0;
+
+	if (from->frames[0] < into->frames[0])
+		memcpy(into->text, from->text, sizeof(into->text));
+	into->count += from->count;
+	into->cost_ns += from->cost_ns;
+	into->num_frames = 0;
+	while (i < old.num_frames || k < from->num_frames) {
+		bool first = k == from->num_frames ||
+			(i < old.num_frames && old.frames[i] < from->frames[k]);
+
+		uroce_finding_frame(into, first ? old.frames[i++] : from->frames[k++]);
+	}
+	from->count = 0;
+}
+
+static void drop_merged(struct uroce_findings *all)
+{
+	uint32_t kept = 0;
+
+	for (uint32_t i = 0; i < all->num; i++)
+		if (all->list[i].count > 0)
+			all->list[kept++] = all->list[i];
+	all->num = kept;
+}
+
 static int order(uint64_t a, uint64_t b)
 {
 	return a < b ? 1 : a > b ? -1 : 0;
@@ -112,6 +143,7 @@ static int compare(const void *left, const void *right)
 
 void uroce_findings_sort(struct uroce_findings *all)
 {
+	drop_merged(all);
 	if (all->num > 0)
 		qsort(all->list, all->num, sizeof(*all->list), compare);
 }

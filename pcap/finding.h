@@ -30,7 +30,6 @@ enum uroce_grade {
 	X(CAPTURE_GAP, "capture-gap", NOTE, "what was acknowledged arrived: if it is not in the capture, the capture lost it") \
 	X(LOSS, "loss", WARNING, "a responder that misses a PSN says so once, by NAK PSN sequence error (C9-112), and the requester goes back to it") \
 	X(TIMEOUT, "retransmission-timeout", WARNING, "a requester that hears nothing until its timeout sends again from the oldest PSN not acknowledged (9.7.6.1.3)") \
-	X(IMPLIED, "retransmission-implied", WARNING, "an answer that skips a READ or an atomic says that theirs was lost, and they are asked for again (9.7.5.1.2)") \
 	X(SPURIOUS, "retransmission-spurious", WARNING, "what was acknowledged needs not be sent again; a responder acknowledges it anew and executes nothing (C9-105)") \
 	X(UNEXPLAINED, "retransmission-unexplained", WARNING, "a requester sends again after a NAK, an RNR NAK or its timeout (9.7.5)") \
 	X(DUPLICATE, "duplicate", NOTE, "a packet that a network doubles is acknowledged again and not executed again (C9-105)") \
@@ -43,7 +42,7 @@ enum uroce_grade {
 	X(NAK_REMOTE_ACCESS, "nak-remote-access", ERROR, "the key, the range or the rights do not allow it; both queue pairs stop (9.7.5.2.3)") \
 	X(NAK_REMOTE_OPERATIONAL, "nak-remote-operational", ERROR, "the responder could not complete the request; both queue pairs stop (9.7.5.2.4)") \
 	X(NAK_RESERVED, "nak-reserved", ERROR, "the standard has no such syndrome (9.7.5.1)") \
-	X(RESPONSE_LOST, "response-lost", WARNING, "the responses to a READ carry consecutive PSNs (9.7.5.1.2)") \
+	X(RESPONSE_LOST, "response-lost", WARNING, "an answer that skips a READ or an atomic says that theirs was lost, and they are asked for again (9.7.5.1.2)") \
 	X(MTU_MISMATCH, "mtu-mismatch", ERROR, "FIRST and MIDDLE packets are as long as the path MTU, others not longer; both ends use the same (9.7.1, C9-93)") \
 	X(OPCODE_SEQUENCE, "opcode-sequence", ERROR, "a message is FIRST, MIDDLEs, LAST of one operation, or ONLY (C9-88)") \
 	X(LENGTH_MISMATCH, "length-mismatch", ERROR, "a WRITE carries, and a READ is answered with, as many bytes as its RETH says (9.7.4.1)") \
@@ -104,6 +103,8 @@ enum uroce_finding_kind uroce_finding_kind_of(const char *name);
 struct uroce_finding *uroce_findings_add(struct uroce_findings *all, uint32_t *index,
 	enum uroce_finding_kind kind, uint32_t connection, uint64_t frame, uint64_t cost_ns);
 void uroce_finding_frame(struct uroce_finding *finding, uint64_t frame);
+/* The finding at one index has what the other counted, and the other is no more. */
+void uroce_findings_merge(struct uroce_findings *all, uint32_t into, uint32_t from);
 /* Worst first: by grade, then by cost, then by count, then by frame. */
 void uroce_findings_sort(struct uroce_findings *all);
 void uroce_findings_fini(struct uroce_findings *all);

@@ -142,7 +142,7 @@ void uroce_report_json(const struct uroce_analysis *a, const char *name, FILE *f
 		a->frames, a->bytes, a->roce_frames, a->rocev1_frames, a->other_frames, a->left_out,
 		a->first_ns, a->last_ns);
 	for (uint32_t i = 0; i < a->num_connections; i++) {
-		if (a->connections[i]->merged)
+		if (a->connections[i]->hidden)
 			continue;
 		fprintf(file, "%s\n  ", comma);
 		put_connection(a->connections[i], file);

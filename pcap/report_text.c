@@ -70,6 +70,17 @@ static void print_time(uint64_t ns, FILE *file)
 		fprintf(file, " %6.1f ms", (double)ns / NS_PER_US / NS_PER_US);
 }
 
+/* In Gb/s, or smaller units. */
+static void print_rate(double rate, FILE *file)
+{
+	if (rate >= 1)
+		fprintf(file, " %6.2f Gb/s", rate);
+	else if (rate >= 1e-3)
+		fprintf(file, " %6.2f Mb/s", rate * 1e3);
+	else
+		fprintf(file, " %6.2f kb/s", rate * 1e6);
+}
+
 static void print_goodput(const struct uroce_stream *f, FILE *file)
 {
 	uint64_t ns = f->delivered_last_ns - f->delivered_first_ns;
@@ -77,7 +88,7 @@ static void print_goodput(const struct uroce_stream *f, FILE *file)
 	if (f->delivered_bytes == 0 || ns == 0)
 		fprintf(file, " %11s", "-");
 	else
-		fprintf(file, " %6.3f Gb/s", (double)f->delivered_bytes * 8 / (double)ns);
+		print_rate((double)f->delivered_bytes * 8 / (double)ns, file);
 }
 
 static uint64_t messages_of(const struct uroce_stream *f)
@@ -196,18 +207,9 @@ static void print_findings(const struct uroce_analysis *a, uint32_t most, FILE *
 		fputs("\nthere was no memory for further findings\n", file);
 }
 
-static uint32_t count_connections(const struct uroce_analysis *a)
-{
-	uint32_t n = 0;
-
-	for (uint32_t i = 0; i < a->num_connections; i++)
-		n += !a->connections[i]->merged;
-	return n;
-}
-
 void uroce_report_text(const struct uroce_analysis *a, const char *name, uint32_t most, FILE *file)
 {
-	uint32_t all = count_connections(a), shown = 0;
+	uint32_t all = a->num_shown, shown = 0;
 
 	fprintf(file, "%s: %" PRIu64 " frames, %" PRIu64 " of RoCE, %.6f s, %u connection%s\n",
 		name, a->frames, a->roce_frames, (double)(a->last_ns - a->first_ns) / NS_PER_S, all,
@@ -217,7 +219,7 @@ void uroce_report_text(const struct uroce_analysis *a, const char *name, uint32_
 			"\n       packets  messages  resent     goodput  latency: p50       p99 "
 			"      max\n");
 	for (uint32_t i = 0; i < a->num_connections && (most == 0 || shown < most); i++) {
-		if (a->connections[i]->merged)
+		if (a->connections[i]->hidden)
 			continue;
 		print_connection(a->connections[i], file);
 		shown++;

@@ -374,12 +374,20 @@ static uint64_t since(uint64_t now_ns, uint64_t then_ns)
 	return now_ns > then_ns ? now_ns - then_ns : 0;
 }
 
+/*
+ * Going back too far is wrong. Not far enough may be a loss before the place of capture, but not
+ * when the same PSN is asked for again.
+ */
 static void check_go_back(
 	struct uroce_analysis *a, struct uroce_stream *f, const struct uroce_packet *p)
 {
-	const struct uroce_requests *req = &f->req;
+	struct uroce_requests *req = &f->req;
+	bool beyond = uroce_psn_before(req->cause_psn, p->psn);
+	bool twice = beyond && req->skipped && req->skipped_psn == req->cause_psn;
 
-	if (p->psn == req->cause_psn)
+	req->skipped = beyond;
+	req->skipped_psn = req->cause_psn;
+	if (p->psn == req->cause_psn || (beyond && !twice))
 		return;
 	uroce_analysis_note(a, f->connection, UROCE_FINDING_GO_BACK_WRONG, p->number, 0,
 		"frame %" PRIu64 " goes back to PSN %u, although frame %" PRIu64 " said %u",
@@ -447,6 +455,17 @@ static void note_timeout(struct uroce_analysis *a, struct uroce_stream *f,
 		uroce_finding_frame(finding, p->number);
 }
 
+static void note_spurious(struct uroce_analysis *a, struct uroce_stream *f,
+	const struct uroce_packet *p, const struct uroce_asked *e)
+{
+	uint64_t waited_ns = e ? since(p->time_ns, e->last_ns) : 0;
+
+	uroce_analysis_note(a, f->connection, UROCE_FINDING_SPURIOUS, p->number, waited_ns,
+		"frame %" PRIu64 " sends PSN %u again after %.3f ms, although the capture has its "
+		"answer: that one was lost behind the place of capture, or came too late",
+		p->number, p->psn, ms(waited_ns));
+}
+
 /* The first packet of a going back. */
 static void begin_resend(struct uroce_analysis *a, struct uroce_stream *f,
 	const struct uroce_packet *p, const struct uroce_asked *e)
@@ -465,22 +484,17 @@ static void begin_resend(struct uroce_analysis *a, struct uroce_stream *f,
 		note_rnr(a, f, p);
 		return;
 	case UROCE_RESEND_IMPLIED:
-		uroce_analysis_note(a, f->connection, UROCE_FINDING_IMPLIED, p->number,
+		uroce_analysis_note(a, f->connection, UROCE_FINDING_RESPONSE_LOST, req->cause_frame,
 			since(p->time_ns, req->cause_ns),
-			"frame %" PRIu64 " asks for PSN %u again, whose answer frame %" PRIu64
-			" had skipped",
-			p->number, p->psn, req->cause_frame);
+			"the response with PSN %u was lost: frame %" PRIu64
+			" skipped it, and frame %" PRIu64 " asks again",
+			req->cause_psn, req->cause_frame, p->number);
 		return;
 	case UROCE_RESEND_NONE:
 		break;
 	}
 	if (!e || uroce_requests_is_done(req, e))
-		uroce_analysis_note(a, f->connection, UROCE_FINDING_SPURIOUS, p->number, 0,
-			"frame %" PRIu64 " sends PSN %u again, although the capture has its "
-			"acknowledgement: that one was lost behind the place of capture, or came "
-			"too "
-			"late",
-			p->number, p->psn);
+		note_spurious(a, f, p, e);
 	else
 		note_timeout(a, f, p, e);
 }
@@ -632,24 +646,37 @@ static void take_unreliable(
 	mark(f, p->time_ns, p->psn, UROCE_MARK_REQUEST);
 }
 
+bool uroce_requests_is_new_life(const struct uroce_stream *f, const struct uroce_packet *p)
+{
+	const struct uroce_requests *req = &f->req;
+	int32_t ahead = uroce_psn_diff(p->psn, req->psn_next);
+	bool idle = req->una == req->tail || req->dead;
+	const struct uroce_asked *e;
+
+	if (!req->started || req->tail == req->head || !p->opcode->first)
+		return false;
+	e = uroce_requests_find(req, p->psn);
+	if (!e && (ahead >= JUMP_PSNS || ahead <= -JUMP_PSNS))
+		return true;
+	if (!idle || ahead >= 0)
+		return false;
+	/* It begins where it began, or with something else than what had this PSN. */
+	if (p->psn == req->psn_first && ahead < -1 && p->psn != req->last_psn)
+		return true;
+	if (!e || e->hole || e->psn != p->psn)
+		return false;
+	return e->kind != p->opcode->kind || (p->payload && e->bytes != p->payload_bytes) ||
+		(e->kind == UROCE_OP_READ && e->bytes != p->dma_len);
+}
+
 void uroce_requests_take(
 	struct uroce_analysis *a, struct uroce_stream *f, const struct uroce_packet *p)
 {
 	struct uroce_requests *req = &f->req;
-	int32_t ahead;
 
 	if (!req->started)
 		uroce_requests_start(req, p->psn);
 	mend_guess(f, p);
-	ahead = uroce_psn_diff(p->psn, req->psn_next);
-	/* Far away: the queue pair begins anew. */
-	if (ahead >= JUMP_PSNS || (ahead <= -JUMP_PSNS && !uroce_requests_find(req, p->psn))) {
-		req->head = req->una = req->tail;
-		req->in_flight_bytes = 0;
-		req->cause = UROCE_RESEND_NONE;
-		req->resending = req->in_message = req->beyond = req->dead = false;
-		req->psn_next = p->psn;
-	}
 	if (f->service == UROCE_SERVICE_RC)
 		take_reliable(a, f, p);
 	else

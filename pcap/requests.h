@@ -10,6 +10,11 @@
 /* A request of RC or UC. */
 void uroce_requests_take(
 	struct uroce_analysis *a, struct uroce_stream *f, const struct uroce_packet *p);
+/*
+ * Whether this request does not belong to what came before in the stream: the queue pair was set up
+ * anew with the same number.
+ */
+bool uroce_requests_is_new_life(const struct uroce_stream *f, const struct uroce_packet *p);
 /* A datagram. */
 void uroce_requests_take_datagram(struct uroce_stream *f, const struct uroce_packet *p);
 /* The first PSN, from connection management. */

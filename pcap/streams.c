@@ -161,7 +161,8 @@ static struct uroce_stream *add_stream(
 	return f;
 }
 
-static struct uroce_stream *find(const struct uroce_analysis *a, const struct uroce_stream_key *key)
+struct uroce_stream *uroce_streams_find(
+	const struct uroce_analysis *a, const struct uroce_stream_key *key)
 {
 	struct uroce_stream *f = NULL;
 
@@ -181,7 +182,7 @@ static void pair_datagrams(struct uroce_analysis *a, struct uroce_stream *f)
 		.sqpn = f->dqpn,
 		.vlan = f->vlan,
 		.is_rocev1 = f->is_rocev1};
-	struct uroce_stream *g = find(a, &key);
+	struct uroce_stream *g = uroce_streams_find(a, &key);
 
 	if (g && g != f && !g->paired)
 		uroce_streams_pair(a, f, g, UROCE_CONFIDENCE_STATED);
@@ -190,7 +191,7 @@ static void pair_datagrams(struct uroce_analysis *a, struct uroce_stream *f)
 struct uroce_stream *uroce_streams_get(
 	struct uroce_analysis *a, const struct uroce_stream_key *key, uint64_t time_ns)
 {
-	struct uroce_stream *f = find(a, key);
+	struct uroce_stream *f = uroce_streams_find(a, key);
 
 	return f ? f : uroce_streams_renew(a, key, time_ns);
 }
@@ -212,7 +213,7 @@ struct uroce_stream *uroce_stream_other(const struct uroce_stream *f)
 	return f->connection->streams[!f->side];
 }
 
-/* What was found of one is of the other now; two findings of one kind stay two. */
+/* What was found of one is of the other now. */
 static void merge_findings(
 	struct uroce_analysis *a, struct uroce_connection *into, struct uroce_connection *from)
 {
@@ -224,6 +225,8 @@ static void merge_findings(
 		a->findings.list[index - 1].connection = into->number;
 		if (into->findings[kind] == 0)
 			into->findings[kind] = index;
+		else
+			uroce_findings_merge(&a->findings, into->findings[kind], index);
 	}
 }
 
@@ -240,7 +243,7 @@ static void merge(
 	if (from->last_ns > into->last_ns)
 		into->last_ns = from->last_ns;
 	merge_findings(a, into, from);
-	from->merged = true;
+	from->hidden = true;
 	from->into = into;
 }
 
@@ -275,13 +278,43 @@ void uroce_streams_pair(struct uroce_analysis *a, struct uroce_stream *f, struct
 	take_backlog(a, g);
 }
 
+static void move_last_packet(
+	struct uroce_stream *from, struct uroce_stream *to, const struct uroce_packet *p)
+{
+	from->packets--;
+	from->wire_bytes -= p->wire_bytes;
+	to->packets++;
+	to->wire_bytes += p->wire_bytes;
+	to->first_frame = to->last_frame = p->number;
+	to->udp_sport = p->udp_sport;
+	to->last_ns = to->connection->first_ns = to->connection->last_ns = p->time_ns;
+}
+
+struct uroce_stream *uroce_streams_begin_anew(
+	struct uroce_analysis *a, struct uroce_stream *f, const struct uroce_packet *p)
+{
+	struct uroce_stream_key key = key_of_stream(f), other_key;
+	struct uroce_stream *other = uroce_stream_other(f);
+	struct uroce_stream *renewed = uroce_streams_renew(a, &key, p->time_ns);
+
+	if (!renewed)
+		return f;
+	if (other) {
+		other_key = key_of_stream(other);
+		uroce_streams_renew(a, &other_key, p->time_ns);
+	}
+	move_last_packet(f, renewed, p);
+	return renewed;
+}
+
 /* ---- answers ---- */
 
-static bool is_other_way(const struct uroce_stream *g, const struct uroce_stream *f)
+static bool is_other_way(
+	const struct uroce_stream *g, const struct uroce_stream *f, enum uroce_service service)
 {
 	return uroce_gid_equal(g->src, f->dst) && uroce_gid_equal(g->dst, f->src) &&
 		g->vlan == f->vlan && g->is_rocev1 == f->is_rocev1 && g != f &&
-		g->service == UROCE_SERVICE_RC;
+		g->service == service;
 }
 
 /* How many of the answers that wait in f would fit g. */
@@ -328,7 +361,7 @@ static struct candidates find_asked(const struct uroce_analysis *a, const struct
 	struct candidates found = {0};
 
 	for (uint32_t i = 0; g && i < SCAN_MAX; i++, g = g->next_of_pair) {
-		if (!g->paired && is_other_way(g, f))
+		if (!g->paired && is_other_way(g, f, UROCE_SERVICE_RC))
 			consider(&found, g, f);
 	}
 	return found;
@@ -358,6 +391,32 @@ static void find_pair(struct uroce_analysis *a, struct uroce_stream *f, bool now
 		uroce_streams_pair(a, f, found.best, UROCE_CONFIDENCE_GUESS);
 }
 
+/*
+ * An answer although the other stream waits for none: where it names what one lone stream asked,
+ * the queue pair was set up anew, with that one.
+ */
+static struct uroce_stream *find_new_life(struct uroce_analysis *a, struct uroce_stream *f,
+	const struct uroce_packet *p, const struct uroce_kept_answer *answer)
+{
+	struct uroce_stream_key key = key_of_stream(f);
+	struct candidates found;
+	struct uroce_stream *renewed;
+
+	f->num_backlog = 0;
+	keep_answer(f, answer);
+	found = find_asked(a, f);
+	f->num_backlog = 0;
+	if (found.num != 1 || found.best->req.last_frame < uroce_stream_other(f)->req.last_frame)
+		return f;
+	renewed = uroce_streams_renew(a, &key, p->time_ns);
+	if (!renewed)
+		return f;
+	renewed->answers_seen++;
+	f->answers_seen--;
+	move_last_packet(f, renewed, p);
+	return renewed;
+}
+
 void uroce_streams_take_answer(
 	struct uroce_analysis *a, struct uroce_stream *f, const struct uroce_packet *p)
 {
@@ -371,6 +430,9 @@ void uroce_streams_take_answer(
 		.syndrome = p->syndrome,
 		.has_aeth = p->has_aeth};
 
+	if (g && !uroce_answers_fit(g, &answer))
+		f = find_new_life(a, f, p, &answer);
+	g = uroce_stream_other(f);
 	if (g) {
 		count_answer(f->connection, uroce_answers_take(a, g, &answer));
 		return;
@@ -379,11 +441,31 @@ void uroce_streams_take_answer(
 	find_pair(a, f, f->num_backlog == UROCE_STREAM_BACKLOG);
 }
 
+/* Streams of unreliable connections have no answers: two that are alone belong together. */
+static void guess_unreliable(struct uroce_analysis *a, struct uroce_stream *f)
+{
+	struct uroce_stream *g = a->by_pair[hash_pair(f->dst, f->src) & (a->num_buckets - 1)];
+	struct uroce_stream *only = NULL;
+	uint32_t num = 0;
+
+	for (uint32_t i = 0; g && i < SCAN_MAX; i++, g = g->next_of_pair) {
+		if (g->paired || !is_other_way(g, f, UROCE_SERVICE_UC))
+			continue;
+		only = g;
+		num++;
+	}
+	if (num == 1)
+		uroce_streams_pair(a, f, only, UROCE_CONFIDENCE_GUESS);
+}
+
 void uroce_streams_finish(struct uroce_analysis *a)
 {
 	for (uint32_t i = 0; i < a->num_streams; i++)
 		if (!a->streams[i]->paired && a->streams[i]->num_backlog)
 			find_pair(a, a->streams[i], true);
+	for (uint32_t i = 0; i < a->num_streams; i++)
+		if (!a->streams[i]->paired && a->streams[i]->service == UROCE_SERVICE_UC)
+			guess_unreliable(a, a->streams[i]);
 }
 
 void uroce_streams_fini(struct uroce_analysis *a)

@@ -23,6 +23,12 @@ struct uroce_stream_key uroce_stream_key_of(const struct uroce_packet *p);
 /* The stream, a new one if need be; NULL: too many, or no memory. */
 struct uroce_stream *uroce_streams_get(
 	struct uroce_analysis *a, const struct uroce_stream_key *key, uint64_t time_ns);
+/* The newest one of this key; NULL if there is none. */
+struct uroce_stream *uroce_streams_find(
+	const struct uroce_analysis *a, const struct uroce_stream_key *key);
+/* The queue pair of f, and that of its other stream, were set up anew: returns the new f, or f. */
+struct uroce_stream *uroce_streams_begin_anew(
+	struct uroce_analysis *a, struct uroce_stream *f, const struct uroce_packet *p);
 /* The same, but a new one always: a queue pair number begins another life. */
 struct uroce_stream *uroce_streams_renew(
 	struct uroce_analysis *a, const struct uroce_stream_key *key, uint64_t time_ns);
