@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * How fast captures are read and analysed on one core, and in how much memory.
+ *
+ * The capture is made by the simulator first, and is read once before anything is measured, so
+ * that the disk is not. Rows: the file's bytes alone, as the limit; the reader; the analysis.
+ */
+#define _GNU_SOURCE
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "captures_made.h"
+#include "pcap/analysis.h"
+
+enum {
+	CHUNK = 1 << 20
+};
+
+static double seconds(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
+}
+
+static void read_bytes(const char *path)
+{
+	static char chunk[CHUNK];
+	FILE *file = fopen(path, "rb");
+
+	if (!file)
+		exit(1);
+	while (fread(chunk, 1, sizeof(chunk), file) == sizeof(chunk))
+		;
+	fclose(file);
+}
+
+static void read_frames(const char *path, struct uroce_analysis *a)
+{
+	char err[UROCE_PCAP_ERROR_BYTES];
+	struct uroce_pcap_reader *reader;
+	struct uroce_pcap_frame frame;
+
+	if (uroce_pcap_reader_open(path, &reader, err, sizeof(err))) {
+		fprintf(stderr, "captures: %s\n", err);
+		exit(1);
+	}
+	while (uroce_pcap_reader_next(reader, &frame) == 1)
+		if (a)
+			uroce_analysis_add(a, &frame);
+	uroce_pcap_reader_close(reader);
+}
+
+static void print(const char *what, double began, const struct captures_made *made)
+{
+	double took = seconds() - began;
+	struct rusage usage;
+
+	getrusage(RUSAGE_SELF, &usage);
+	printf("%-10s %10.2f %10.2f %12.1f\n", what, (double)made->frames / took * 1e-6,
+		(double)made->bytes / took * 1e-9, (double)usage.ru_maxrss / 1024);
+}
+
+int main(int argc, char **argv)
+{
+	uint64_t frames = argc > 1 ? strtoull(argv[1], NULL, 10) : 1000000;
+	uint32_t mtu = argc > 2 ? (uint32_t)atoi(argv[2]) : 1024;
+	char path[] = "/tmp/uroce-captures-XXXXXX";
+	struct uroce_analysis *a;
+	struct captures_made made;
+	double began;
+	int fd;
+
+	if (argc > 3 || frames == 0) {
+		fprintf(stderr, "usage: captures [FRAMES, default 1000000 [MTU, default 1024]]\n");
+		return 2;
+	}
+	fd = mkstemp(path);
+	if (fd < 0)
+		return 1;
+	close(fd);
+	made = captures_make(path, frames, mtu);
+	printf("%lu frames, %lu bytes, %lu lost on their way\n\n", made.frames, made.bytes,
+		made.lost);
+	printf("%-10s %10s %10s %12s\n", "", "Mframes/s", "GB/s", "MiB at most");
+	read_bytes(path);
+	began = seconds();
+	read_bytes(path);
+	print("bytes", began, &made);
+	began = seconds();
+	read_frames(path, NULL);
+	print("reader", began, &made);
+	began = seconds();
+	a = uroce_analysis_create(&(struct uroce_analysis_conf){.drawings = true});
+	read_frames(path, a);
+	uroce_analysis_finish(a);
+	print("analysis", began, &made);
+	uroce_analysis_destroy(a);
+	unlink(path);
+	return 0;
+}
