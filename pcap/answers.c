@@ -154,6 +154,8 @@ static void check_stall(struct uroce_analysis *a, struct uroce_stream *g,
 static void note_cause(struct uroce_requests *req, enum uroce_resend_cause cause, uint64_t wait_ns,
 	const struct uroce_kept_answer *p)
 {
+	req->older = req->cause == UROCE_RESEND_NAK;
+	req->older_psn = req->cause_psn;
 	req->cause = cause;
 	req->cause_psn = p->psn;
 	req->cause_ns = p->time_ns;

@@ -68,6 +68,9 @@ struct uroce_requests {
 	enum uroce_resend_cause cause;
 	uint32_t cause_psn;
 	uint64_t cause_ns, cause_frame, wait_ns;
+	/* A NAK before it that was not heeded either: both may be on their way at once. */
+	bool older;
+	uint32_t older_psn;
 	/* The PSN of a NAK that the requester did not go back to. */
 	bool skipped;
 	uint32_t skipped_psn;

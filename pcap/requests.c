@@ -473,6 +473,12 @@ static void begin_resend(struct uroce_analysis *a, struct uroce_stream *f,
 	struct uroce_requests *req = &f->req;
 	enum uroce_resend_cause cause = req->cause;
 
+	if (req->older && p->psn == req->older_psn && p->psn != req->cause_psn) {
+		req->older = false;
+		note_loss(a, f, p, e);
+		return;
+	}
+	req->older = false;
 	req->cause = UROCE_RESEND_NONE;
 	switch (cause) {
 	case UROCE_RESEND_NAK:

@@ -66,24 +66,44 @@ static void print(const char *what, double began, const struct captures_made *ma
 		(double)made->bytes / took * 1e-9, (double)usage.ru_maxrss / 1024);
 }
 
+/* What it found, to be held against what was lost. */
+static void print_kinds(const struct uroce_analysis *a)
+{
+	uint64_t counts[UROCE_FINDING_COUNT] = {0};
+
+	for (uint32_t i = 0; i < a->findings.num; i++)
+		counts[a->findings.list[i].kind] += a->findings.list[i].count;
+	printf("\n%u connections\n", a->num_shown);
+	for (uint32_t i = 0; i < UROCE_FINDING_COUNT; i++)
+		if (counts[i])
+			printf("%8lu %s\n", counts[i],
+				uroce_finding_name((enum uroce_finding_kind)i));
+}
+
 int main(int argc, char **argv)
 {
 	uint64_t frames = argc > 1 ? strtoull(argv[1], NULL, 10) : 1000000;
 	uint32_t mtu = argc > 2 ? (uint32_t)atoi(argv[2]) : 1024;
-	char path[] = "/tmp/uroce-captures-XXXXXX";
+	char temporary[] = "/tmp/uroce-captures-XXXXXX";
+	const char *path = argc > 3 ? argv[3] : NULL;
 	struct uroce_analysis *a;
 	struct captures_made made;
 	double began;
 	int fd;
 
-	if (argc > 3 || frames == 0) {
-		fprintf(stderr, "usage: captures [FRAMES, default 1000000 [MTU, default 1024]]\n");
+	if (argc > 4 || frames == 0) {
+		fprintf(stderr,
+			"usage: captures [FRAMES, default 1000000 [MTU, default 1024 [FILE to "
+			"keep it in]]]\n");
 		return 2;
 	}
-	fd = mkstemp(path);
-	if (fd < 0)
-		return 1;
-	close(fd);
+	if (argc < 4) {
+		fd = mkstemp(temporary);
+		if (fd < 0)
+			return 1;
+		close(fd);
+		path = temporary;
+	}
 	made = captures_make(path, frames, mtu);
 	printf("%lu frames, %lu bytes, %lu lost on their way\n\n", made.frames, made.bytes,
 		made.lost);
@@ -100,7 +120,9 @@ int main(int argc, char **argv)
 	read_frames(path, a);
 	uroce_analysis_finish(a);
 	print("analysis", began, &made);
+	print_kinds(a);
 	uroce_analysis_destroy(a);
-	unlink(path);
+	if (path == temporary)
+		unlink(path);
 	return 0;
 }
