@@ -223,8 +223,8 @@ static void end_message(
 		bytes = p->dma_len;
 	if (p->opcode->kind == UROCE_OP_COMPARE_SWAP || p->opcode->kind == UROCE_OP_FETCH_ADD)
 		bytes = 8;
-	if (p->opcode->kind == UROCE_OP_WRITE && !req->broken && bytes != req->dma_len &&
-		p->payload)
+	if (p->opcode->kind == UROCE_OP_WRITE && req->kind == UROCE_OP_WRITE && !req->broken &&
+		bytes != req->dma_len && p->payload)
 		uroce_analysis_note(a, f->connection, UROCE_FINDING_LENGTH_MISMATCH, p->number, 0,
 			"frame %" PRIu64
 			": a WRITE of %u bytes, as its RETH says, ends with %" PRIu64,

@@ -441,21 +441,30 @@ void uroce_streams_take_answer(
 	find_pair(a, f, f->num_backlog == UROCE_STREAM_BACKLOG);
 }
 
-/* Streams of unreliable connections have no answers: two that are alone belong together. */
-static void guess_unreliable(struct uroce_analysis *a, struct uroce_stream *f)
+/* The one lone stream of UC that goes the other way than f; NULL if there are none or more. */
+static struct uroce_stream *only_other_way(
+	const struct uroce_analysis *a, const struct uroce_stream *f)
 {
 	struct uroce_stream *g = a->by_pair[hash_pair(f->dst, f->src) & (a->num_buckets - 1)];
 	struct uroce_stream *only = NULL;
-	uint32_t num = 0;
 
 	for (uint32_t i = 0; g && i < SCAN_MAX; i++, g = g->next_of_pair) {
 		if (g->paired || !is_other_way(g, f, UROCE_SERVICE_UC))
 			continue;
+		if (only)
+			return NULL;
 		only = g;
-		num++;
 	}
-	if (num == 1)
-		uroce_streams_pair(a, f, only, UROCE_CONFIDENCE_GUESS);
+	return only;
+}
+
+/* Unreliable connections have no answers: two streams that are alone belong together. */
+static void guess_unreliable(struct uroce_analysis *a, struct uroce_stream *f)
+{
+	struct uroce_stream *g = only_other_way(a, f);
+
+	if (g && only_other_way(a, g) == f)
+		uroce_streams_pair(a, f, g, UROCE_CONFIDENCE_GUESS);
 }
 
 void uroce_streams_finish(struct uroce_analysis *a)
