@@ -122,6 +122,7 @@ struct uroce_stream {
 	struct uroce_requests req;
 	struct uroce_kept_answer *backlog;
 	uint32_t num_backlog;
+	uint32_t looks; /* for the stream that its answers are for */
 	struct uroce_series series;
 };
 

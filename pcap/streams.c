@@ -14,6 +14,7 @@
 
 enum {
 	BUCKETS_MIN = 1024,
+	LOOKS = 4 * UROCE_STREAM_BACKLOG,
 	SCAN_MAX = 4096, /* streams between two addresses that are looked at for one answer */
 };
 
@@ -355,11 +356,20 @@ static void consider(struct candidates *found, struct uroce_stream *g, const str
 	}
 }
 
-static struct candidates find_asked(const struct uroce_analysis *a, const struct uroce_stream *f)
+/* Looking for whose an answer is costs time: who found nothing often looks ever more rarely. */
+static bool is_worth_a_look(struct uroce_stream *f)
+{
+	f->looks++;
+	return f->looks <= LOOKS || (f->looks & (f->looks - 1)) == 0;
+}
+
+static struct candidates find_asked(const struct uroce_analysis *a, struct uroce_stream *f)
 {
 	struct uroce_stream *g = a->by_pair[hash_pair(f->dst, f->src) & (a->num_buckets - 1)];
 	struct candidates found = {0};
 
+	if (!is_worth_a_look(f))
+		return found;
 	for (uint32_t i = 0; g && i < SCAN_MAX; i++, g = g->next_of_pair) {
 		if (!g->paired && is_other_way(g, f, UROCE_SERVICE_RC))
 			consider(&found, g, f);
