@@ -123,29 +123,57 @@ static enum uroce_text_icrc check_icrc(
 	return out->icrc_value == 0 ? UROCE_TEXT_ICRC_ABSENT : UROCE_TEXT_ICRC_BAD;
 }
 
-static void take_headers(const uint8_t *p, struct uroce_packet *out)
+/* Where reading of the extension headers has got to; lost once one was incomplete. */
+struct cursor {
+	const struct place *at;
+	uint32_t offset;
+	bool lost;
+};
+
+/* The next header; NULL where the frame's lengths or the capture cut it, and from then on. */
+static const uint8_t *next_header(struct cursor *c, uint32_t bytes, struct uroce_packet *out)
+{
+	uint32_t offset = c->offset;
+
+	if (c->lost)
+		return NULL;
+	c->offset += bytes;
+	if (c->offset > c->at->end - UROCE_ICRC_BYTES)
+		refuse(out, "headers_short");
+	else if (seen(c->at, offset, bytes))
+		return c->at->data + offset;
+	c->lost = true;
+	return NULL;
+}
+
+static void take_headers(struct cursor *c, struct uroce_packet *out)
 {
 	const struct uroce_opcode *opcode = out->opcode;
+	const uint8_t *p;
 
-	if (opcode->deth) {
+	if (opcode->deth && (p = next_header(c, UROCE_DETH_BYTES, out)))
 		out->sqpn = uroce_load_be24(p + UROCE_DETH_SQPN);
-		p += UROCE_DETH_BYTES;
-	}
-	if (opcode->reth) {
+	if (opcode->reth && (p = next_header(c, UROCE_RETH_BYTES, out))) {
 		out->has_reth = true;
 		out->va = uroce_load_be64(p + UROCE_RETH_VA);
 		out->rkey = uroce_load_be32(p + UROCE_RETH_RKEY);
 		out->dma_len = uroce_load_be32(p + UROCE_RETH_DMALEN);
 	}
-	if (opcode->atomiceth) {
+	if (opcode->atomiceth && (p = next_header(c, UROCE_ATOMICETH_BYTES, out))) {
 		out->va = uroce_load_be64(p + UROCE_ATOMICETH_VA);
 		out->rkey = uroce_load_be32(p + UROCE_ATOMICETH_RKEY);
 	}
-	if (opcode->aeth) {
+	if (opcode->aeth && (p = next_header(c, UROCE_AETH_BYTES, out))) {
 		out->has_aeth = true;
 		out->syndrome = p[UROCE_AETH_SYNDROME];
 		out->msn = uroce_load_be24(p + UROCE_AETH_MSN);
 	}
+	if (opcode->atomicacketh)
+		next_header(c, UROCE_ATOMICACKETH_BYTES, out);
+	if (opcode->immdt)
+		next_header(c, UROCE_IMMDT_BYTES, out);
+	if (opcode->ieth)
+		next_header(c, UROCE_IETH_BYTES, out);
 }
 
 /* A row's opcode has a payload unless it is one of these. */
@@ -207,8 +235,8 @@ static bool is_refused(uint8_t number, struct uroce_packet *out)
 
 static void decode_bth(const struct place *at, uint32_t start, struct uroce_packet *out)
 {
+	struct cursor c = {.at = at, .offset = start + UROCE_BTH_BYTES};
 	const uint8_t *bth = at->data + start;
-	uint32_t first;
 
 	out->icrc = check_icrc(at, start, out);
 	if (at->end < start + UROCE_BTH_BYTES || !seen(at, start, UROCE_BTH_BYTES))
@@ -222,14 +250,10 @@ static void decode_bth(const struct place *at, uint32_t start, struct uroce_pack
 		refuse(out, "dest_qpn_zero");
 	if (at->end < start + UROCE_BTH_BYTES + UROCE_ICRC_BYTES)
 		return;
-	first = start + out->opcode->header_bytes;
-	if (first > at->end - UROCE_ICRC_BYTES)
-		refuse(out, "headers_short");
-	else if (seen(at, start, out->opcode->header_bytes)) {
-		take_headers(bth + UROCE_BTH_BYTES, out);
-		take_payload(at, first,
+	take_headers(&c, out);
+	if (!c.lost)
+		take_payload(at, c.offset,
 			bth[UROCE_BTH_FLAGS] >> UROCE_BTH_PAD_SHIFT & UROCE_BTH_PAD_MASK, out);
-	}
 }
 
 /* ---- IP ---- */

@@ -479,12 +479,17 @@ static void guess_unreliable(struct uroce_analysis *a, struct uroce_stream *f)
 
 void uroce_streams_finish(struct uroce_analysis *a)
 {
-	for (uint32_t i = 0; i < a->num_streams; i++)
-		if (!a->streams[i]->paired && a->streams[i]->num_backlog)
-			find_pair(a, a->streams[i], true);
-	for (uint32_t i = 0; i < a->num_streams; i++)
-		if (!a->streams[i]->paired && a->streams[i]->service == UROCE_SERVICE_UC)
-			guess_unreliable(a, a->streams[i]);
+	for (uint32_t i = 0; i < a->num_streams; i++) {
+		struct uroce_stream *f = a->streams[i];
+
+		if (f->paired)
+			continue;
+		f->looks = 0;
+		if (f->num_backlog)
+			find_pair(a, f, true);
+		else if (f->service == UROCE_SERVICE_UC)
+			guess_unreliable(a, f);
+	}
 }
 
 void uroce_streams_fini(struct uroce_analysis *a)
