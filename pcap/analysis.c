@@ -243,15 +243,15 @@ void uroce_analysis_add(struct uroce_analysis *a, const struct uroce_pcap_frame 
 
 static void finish_connection(struct uroce_analysis *a, struct uroce_connection *c)
 {
-	struct uroce_stream *f = c->streams[0];
+	struct uroce_stream *f = c->streams[0], *g = c->streams[1];
 
-	for (int side = 0; side < 2; side++) {
-		if (!c->streams[side])
-			continue;
-		check_marks(a, c->streams[side]);
-		uroce_answers_finish(a, c->streams[side]);
+	check_marks(a, f);
+	uroce_answers_finish(a, f);
+	if (g) {
+		check_marks(a, g);
+		uroce_answers_finish(a, g);
 	}
-	if (c->streams[1] || f->packets == 0 || f->retransmitted)
+	if (g || f->packets == 0 || f->retransmitted)
 		return;
 	if (f->service == UROCE_SERVICE_RC || f->answers_seen)
 		uroce_analysis_note(a, c, UROCE_FINDING_ONE_SIDED, f->first_frame, 0,

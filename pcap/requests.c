@@ -73,7 +73,7 @@ static void grow(struct uroce_analysis *a, struct uroce_requests *req)
 
 	if (room > ROOM_MAX || a->asked_room + room > ROOM_OF_ALL)
 		return;
-	ring = malloc(room * sizeof(*ring));
+	ring = calloc(room, sizeof(*ring));
 	if (!ring)
 		return;
 	for (uint32_t i = req->head; i != req->tail; i++)

@@ -234,9 +234,11 @@ static void merge_findings(
 static void merge(
 	struct uroce_analysis *a, struct uroce_connection *into, struct uroce_connection *from)
 {
-	into->streams[1] = from->streams[0];
-	into->streams[1]->connection = into;
-	into->streams[1]->side = 1;
+	struct uroce_stream *second = from->streams[0];
+
+	into->streams[1] = second;
+	second->connection = into;
+	second->side = 1;
 	if (into->mtu_bytes == 0)
 		into->mtu_bytes = from->mtu_bytes;
 	if (from->first_ns && (into->first_ns == 0 || from->first_ns < into->first_ns))
