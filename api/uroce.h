@@ -197,11 +197,12 @@ int uroce_device_gid_query(
 /*
  * Tells the MAC address of a peer: a static neighbour. Connections to that address use it from
  * now on; those that wait for it start. addr: like "192.0.2.2", or with its VLAN "192.0.2.2#100";
- * without, it is in the VLAN of the device's address that fits it best. -EINVAL: addr is no
- * address; -ENOMEM; -ETIMEDOUT: a worker does not poll, and its connections have not heard: call
- * again.
+ * without, it is in the VLAN of the device's address that fits it best. mac: six bytes, which hold
+ * whatever others say on the link, or NULL: no longer. -EINVAL: addr is no address, or beyond a
+ * gateway: tell the gateway's; -ENOMEM; -ETIMEDOUT: a worker does not poll, and its connections
+ * have not heard: call again.
  */
-int uroce_device_neighbour_set(struct uroce_device *dev, const char *addr, const uint8_t mac[6]);
+int uroce_device_neighbour_set(struct uroce_device *dev, const char *addr, const uint8_t *mac);
 
 /* Worker i of the device, 0 <= i < num_workers; NULL beyond. Lives as long as the device. */
 struct uroce_worker *uroce_device_worker(struct uroce_device *dev, unsigned int i);
