@@ -82,6 +82,20 @@ void uroce_comp_wait_path(struct uroce_core *core, struct uroce_qp *qp, uint64_t
 		arm(core, qp, UROCE_TIMER_PATH, now_ns + core->conf.path_wait_ns);
 }
 
+/* Many paths, none of which knows who waits for it: it is looked at again and again. */
+bool uroce_comp_wait_neighbour(struct uroce_core *core, struct uroce_qp *qp, uint64_t now_ns)
+{
+	struct uroce_req *req = &qp->req;
+
+	if (req->path_until_ns == 0)
+		req->path_until_ns = now_ns + core->conf.path_wait_ns;
+	if (now_ns >= req->path_until_ns)
+		return false;
+	arm(core, qp, UROCE_TIMER_PATH,
+		now_ns + NS_PER_MS < req->path_until_ns ? now_ns + NS_PER_MS : req->path_until_ns);
+	return true;
+}
+
 void uroce_comp_path_changed(struct uroce_core *core, struct uroce_qp *qp, uint64_t now_ns)
 {
 	if (!qp->path->resolved) {
@@ -330,7 +344,11 @@ void uroce_comp_expire(struct uroce_core *core, struct uroce_qp *qp, uint64_t no
 		restart_ack_timer(core, qp, now_ns);
 		break;
 	case UROCE_TIMER_PATH:
-		fail_head(core, qp, UROCE_CAUSE_PATH, UROCE_STATUS_RETRY_EXC_ERR, 0, now_ns);
+		if (qp->caps.type == UROCE_QP_UD)
+			uroce_core_wake_requests(core, qp);
+		else
+			fail_head(
+				core, qp, UROCE_CAUSE_PATH, UROCE_STATUS_RETRY_EXC_ERR, 0, now_ns);
 		break;
 	case UROCE_TIMER_KEEPALIVE:
 		keep_alive(core, qp, now_ns);

@@ -111,6 +111,7 @@ struct uroce_req {
 	enum uroce_cause failed_cause;
 	enum uroce_status failed_status;
 	uint32_t failed_detail;
+	uint64_t path_until_ns; /* a datagram waits for its neighbour until then; 0: none does */
 };
 
 enum uroce_timer_use {
