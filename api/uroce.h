@@ -480,9 +480,11 @@ struct uroce_qp_modify_attr {
 	 * marks are answered with slow the queue pair down, as the device's dcqcn says. Marked
 	 * frames of the peer are answered with notifications whether it is set or not.
 	 * keepalive_ms, of RC: a peer that was silent for so long, with nothing outstanding to it,
-	 * is asked whether it is there, by an RDMA Write of nothing. That completes nothing, and
-	 * takes no right at the other side; if no answer comes, timeout and retry_cnt have it as
-	 * with any request, and the queue pair ends in error (UROCE_EVENT_QP_FATAL). 0: never.
+	 * is asked whether it is there, by an RDMA Write of nothing. That completes nothing and
+	 * touches no memory, but the peer's queue pair must allow remote writes: one that does not
+	 * refuses it, which ends the connection. If no answer comes, timeout and retry_cnt have it
+	 * as with any request, and the queue pair ends in error (UROCE_EVENT_QP_FATAL); without a
+	 * timeout it is asked once. 0: never.
 	 * rate_limit_bps, UROCE_RATE_MIN_BPS to UROCE_RATE_MAX_BPS: no more bits of frames a
 	 * second, Ethernet's header included; of requests, and of answers to reads and atomics. 0:
 	 * no limit.

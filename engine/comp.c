@@ -85,14 +85,10 @@ void uroce_comp_wait_path(struct uroce_core *core, struct uroce_qp *qp, uint64_t
 /* Many paths, none of which knows who waits for it: it is looked at again and again. */
 bool uroce_comp_wait_neighbour(struct uroce_core *core, struct uroce_qp *qp, uint64_t now_ns)
 {
-	struct uroce_req *req = &qp->req;
-
-	if (req->path_until_ns == 0)
-		req->path_until_ns = now_ns + core->conf.path_wait_ns;
-	if (now_ns >= req->path_until_ns)
+	if (qp->req.path_waits * NS_PER_MS >= core->conf.path_wait_ns)
 		return false;
-	arm(core, qp, UROCE_TIMER_PATH,
-		now_ns + NS_PER_MS < req->path_until_ns ? now_ns + NS_PER_MS : req->path_until_ns);
+	if (!uroce_timer_armed(&qp->comp.timer))
+		arm(core, qp, UROCE_TIMER_PATH, now_ns + NS_PER_MS);
 	return true;
 }
 
@@ -173,6 +169,8 @@ static void fail_head(struct uroce_core *core, struct uroce_qp *qp, enum uroce_c
 
 	if (probed && cause == UROCE_CAUSE_TIMEOUT)
 		cause = UROCE_CAUSE_KEEPALIVE;
+	else if (probed && cause == UROCE_CAUSE_NAK)
+		cause = UROCE_CAUSE_KEEPALIVE_REFUSED;
 	uroce_qp_blame(qp, cause, status, detail, req->psn_una, now_ns);
 	/* What the peer does not like of a probe is no work request's fault; its silence is to all.
 	 */
@@ -344,11 +342,13 @@ void uroce_comp_expire(struct uroce_core *core, struct uroce_qp *qp, uint64_t no
 		restart_ack_timer(core, qp, now_ns);
 		break;
 	case UROCE_TIMER_PATH:
-		if (qp->caps.type == UROCE_QP_UD)
+		if (qp->caps.type == UROCE_QP_UD) {
+			qp->req.path_waits++;
 			uroce_core_wake_requests(core, qp);
-		else
+		} else {
 			fail_head(
 				core, qp, UROCE_CAUSE_PATH, UROCE_STATUS_RETRY_EXC_ERR, 0, now_ns);
+		}
 		break;
 	case UROCE_TIMER_KEEPALIVE:
 		keep_alive(core, qp, now_ns);

@@ -38,7 +38,7 @@ static uint32_t wait(struct uroce_core *core, struct uroce_qp *qp, const struct 
 {
 	if (uroce_comp_wait_neighbour(core, qp, now_ns))
 		return 0;
-	qp->req.path_until_ns = 0;
+	qp->req.path_waits = 0;
 	return uroce_req_fail(
 		core, qp, UROCE_CAUSE_PATH, UROCE_STATUS_RETRY_EXC_ERR, wqe->ah, now_ns);
 }
@@ -59,7 +59,7 @@ uint32_t uroce_dgram_build(struct uroce_core *core, struct uroce_qp *qp, struct 
 			UROCE_STATUS_LOC_QP_OP_ERR, wqe->ah, now_ns);
 	if (!to.path->resolved)
 		return wait(core, qp, wqe, now_ns);
-	qp->req.path_until_ns = 0;
+	qp->req.path_waits = 0;
 	p = uroce_build_start_datagram(core, qp, slot,
 		(struct uroce_bth){.opcode = opcode,
 			.psn = state->psn_first,
