@@ -24,6 +24,7 @@ int uroce_conn_take_qp(struct uroce_conn *conn, struct uroce_qp *qp)
 	if (!atomic_compare_exchange_strong(&shell->is_connected, &taken, true))
 		return -EADDRINUSE;
 	conn->qp = qp;
+	conn->psn = shell->psn;
 	return 0;
 }
 
@@ -54,7 +55,7 @@ int uroce_conn_move_qp(struct uroce_conn *conn)
 	struct uroce_peer peer = {
 		.qpn = params->remote_qpn,
 		/* Starting PSNs are where each end begins to receive: ours is the peer's first. */
-		.psn = shell->psn,
+		.psn = conn->psn,
 		.mtu_bytes = params->path_mtu_bytes,
 		.timeout = literal(params->ack_timeout),
 		.retry_cnt = literal(params->retry_count),
