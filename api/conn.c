@@ -155,7 +155,7 @@ static int ask_connection(
 		.local_port = conn->local_port,
 		.user = (uintptr_t)conn,
 		.qpn = qp->qpn,
-		.psn = ((const struct qp_shell *)qp->owner)->psn,
+		.psn = conn->psn,
 		.qp_type = qp->caps.type,
 		.path_mtu_bytes = mtu_of(conn->channel->manager->dev, conf),
 		.responder_resources = choose(conf->max_dest_rd_atomic, most, most),
@@ -279,7 +279,7 @@ static int answer(struct uroce_conn *conn, const struct uroce_conn_conf *conf)
 	const struct uroce_cm_accept accept = {
 		.user = (uintptr_t)conn,
 		.qpn = qp->qpn,
-		.psn = ((const struct qp_shell *)qp->owner)->psn,
+		.psn = conn->psn,
 		.responder_resources = conn->params.responder_resources,
 		.initiator_depth = conn->params.initiator_depth,
 		.rnr_retry = choose(conf->rnr_retry, RETRY_DEFAULT, UINT8_MAX),

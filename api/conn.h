@@ -39,6 +39,7 @@ struct uroce_conn {
 	void *context;
 	bool is_moved; /* the queue pair is the connection's: it goes to ERR with it */
 	uint32_t id;   /* the manager's number of it; 0: none (any more) */
+	uint32_t psn;  /* where the queue pair begins to receive: the other end is told */
 	/* What will be set on the queue pair. */
 	uint32_t access;
 	uint8_t min_rnr_timer;

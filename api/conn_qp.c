@@ -24,6 +24,7 @@ int uroce_conn_take_qp(struct uroce_conn *conn, struct uroce_qp *qp)
 	if (!atomic_compare_exchange_strong(&shell->is_connected, &taken, true))
 		return -EADDRINUSE;
 	conn->qp = qp;
+	conn->psn = shell->psn;
 	return 0;
 }
 
@@ -50,9 +51,11 @@ int uroce_conn_move_qp(struct uroce_conn *conn)
 {
 	const struct uroce_cm_params *params = &conn->params;
 	const struct uroce_device *dev = conn->channel->manager->dev;
+	struct qp_shell *shell = conn->qp->owner;
 	struct uroce_peer peer = {
 		.qpn = params->remote_qpn,
-		.psn = params->remote_psn,
+		/* Starting PSNs are where each end begins to receive: ours is the peer's first. */
+		.psn = conn->psn,
 		.mtu_bytes = params->path_mtu_bytes,
 		.timeout = literal(params->ack_timeout),
 		.retry_cnt = literal(params->retry_count),
@@ -66,6 +69,7 @@ int uroce_conn_move_qp(struct uroce_conn *conn)
 		.source = uroce_gsi_source(dev, conn->route.src),
 	};
 
+	shell->psn = params->remote_psn;
 	uroce_gid_store(peer.gid, conn->route.dst);
 	conn->is_moved = true;
 	return uroce_qp_connect(conn->qp, &peer);

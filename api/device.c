@@ -446,7 +446,7 @@ struct uroce_worker *uroce_device_worker(struct uroce_device *dev, unsigned int 
 	return i < dev->num_workers ? &dev->workers[i] : NULL;
 }
 
-int uroce_device_neighbour_set(struct uroce_device *dev, const char *addr, const uint8_t mac[6])
+int uroce_device_neighbour_set(struct uroce_device *dev, const char *addr, const uint8_t *mac)
 {
 	const struct device_addr *source;
 	struct device_addr peer;
@@ -457,6 +457,8 @@ int uroce_device_neighbour_set(struct uroce_device *dev, const char *addr, const
 		return err;
 	hop = (struct uroce_hop){peer.gid, uroce_addr_vlan(&peer)};
 	source = uroce_addr_source(dev, peer.gid, 0);
+	if (source && !uroce_gid_equal(uroce_addr_next_hop(dev, source, peer.gid), peer.gid))
+		return -EINVAL;
 	if (peer.tci == 0 && source)
 		hop.vlan = uroce_addr_vlan(source);
 	pthread_mutex_lock(&dev->lock);

@@ -314,7 +314,7 @@ void uroce_path_release(struct path_entry *entry);
 int uroce_path_learn(
 	struct uroce_device *dev, const struct uroce_route *route, const uint8_t mac[6]);
 /* Gives the lock up while it waits for workers. What one was not told is told in the next call. */
-int uroce_path_set_mac(struct uroce_device *dev, struct uroce_hop hop, const uint8_t mac[6]);
+int uroce_path_set_mac(struct uroce_device *dev, struct uroce_hop hop, const uint8_t *mac);
 
 /* The worker's thread, without the lock: its paths follow the table of neighbours. */
 void uroce_path_follow(struct uroce_worker *worker, uint64_t now_ns);

@@ -168,6 +168,13 @@ static void say_cause(struct text *t, const struct uroce_qp_report *r)
 			" ms went by without an answer to a keepalive (PSN 0x%06x)",
 			r->detail, us / 1000, us % 1000, r->error_psn);
 		break;
+	case UROCE_CAUSE_KEEPALIVE_REFUSED:
+		say(t,
+			"the peer refused a keepalive: %s; its queue pair must allow remote "
+			"writes, "
+			"or this one have no keepalive",
+			syndrome_text(r->detail));
+		break;
 	case UROCE_CAUSE_NAK:
 		say(t, "the peer refused PSN 0x%06x: %s", r->error_psn, syndrome_text(r->detail));
 		break;

@@ -34,22 +34,6 @@ static struct uroce_hop hop_of(const struct uroce_device *dev, const struct uroc
 		uroce_addr_next_hop(dev, source, route->gid), uroce_addr_vlan(source)};
 }
 
-int uroce_path_learn(
-	struct uroce_device *dev, const struct uroce_route *route, const uint8_t mac[6])
-{
-	static const uint8_t none[6];
-	uint8_t known[6];
-	int err = uroce_path_check(dev, route);
-
-	if (err || needs_no_neighbour(dev, route->gid))
-		return err;
-	if (memcmp(mac, none, sizeof(none)) != 0)
-		return uroce_path_set_mac(dev, hop_of(dev, route), mac);
-	return dev->resolves || uroce_neigh_find(&dev->neigh, hop_of(dev, route), known) > 0
-		? 0
-		: -EHOSTUNREACH;
-}
-
 /* Fills in the MAC of a path's other end, as far as it is known; the version of the MAC. */
 static uint32_t resolve(
 	struct uroce_device *dev, const struct path_entry *entry, struct uroce_path *path)
@@ -195,13 +179,12 @@ static bool goes_to(const struct path_entry *entry, struct uroce_hop hop)
 	return uroce_gid_equal(entry->hop.addr, hop.addr) && entry->hop.vlan == hop.vlan;
 }
 
-int uroce_path_set_mac(struct uroce_device *dev, struct uroce_hop hop, const uint8_t mac[6])
+/* Tells all paths by way of this hop. */
+static int update_all(struct uroce_device *dev, struct uroce_hop hop)
 {
 	struct path_entry *entry, *next;
-	int err = uroce_neigh_set(&dev->neigh, hop, mac);
+	int err = 0;
 
-	if (err)
-		return err;
 	for (entry = dev->paths; entry; entry = entry->next)
 		if (goes_to(entry, hop))
 			entry->refs++;
@@ -215,6 +198,41 @@ int uroce_path_set_mac(struct uroce_device *dev, struct uroce_hop hop, const uin
 		uroce_path_release(entry);
 	}
 	return err;
+}
+
+int uroce_path_set_mac(struct uroce_device *dev, struct uroce_hop hop, const uint8_t *mac)
+{
+	int err = mac ? uroce_neigh_set(&dev->neigh, hop, mac) : 0;
+
+	if (!mac)
+		uroce_neigh_unset(&dev->neigh, hop);
+	return err ? err : update_all(dev, hop);
+}
+
+/* From a peer's record. */
+static int tell_mac(struct uroce_device *dev, struct uroce_hop hop, const uint8_t mac[6])
+{
+	int err = uroce_neigh_tell(&dev->neigh, hop, mac, dev->resolves, uroce_clock_ns());
+
+	return err ? err : update_all(dev, hop);
+}
+
+int uroce_path_learn(
+	struct uroce_device *dev, const struct uroce_route *route, const uint8_t mac[6])
+{
+	static const uint8_t none[6];
+	uint8_t known[6];
+	int err = uroce_path_check(dev, route);
+
+	if (err || needs_no_neighbour(dev, route->gid))
+		return err;
+	/* Of a peer beyond a gateway it is the gateway's that matters. */
+	if (memcmp(mac, none, sizeof(none)) != 0 &&
+		uroce_gid_equal(hop_of(dev, route).addr, route->gid))
+		return tell_mac(dev, hop_of(dev, route), mac);
+	return dev->resolves || uroce_neigh_find(&dev->neigh, hop_of(dev, route), known) > 0
+		? 0
+		: -EHOSTUNREACH;
 }
 
 void uroce_path_follow(struct uroce_worker *worker, uint64_t now_ns)

@@ -197,11 +197,12 @@ int uroce_device_gid_query(
 /*
  * Tells the MAC address of a peer: a static neighbour. Connections to that address use it from
  * now on; those that wait for it start. addr: like "192.0.2.2", or with its VLAN "192.0.2.2#100";
- * without, it is in the VLAN of the device's address that fits it best. -EINVAL: addr is no
- * address; -ENOMEM; -ETIMEDOUT: a worker does not poll, and its connections have not heard: call
- * again.
+ * without, it is in the VLAN of the device's address that fits it best. mac: six bytes, which hold
+ * whatever others say on the link, or NULL: no longer. -EINVAL: addr is no address, or beyond a
+ * gateway: tell the gateway's; -ENOMEM; -ETIMEDOUT: a worker does not poll, and its connections
+ * have not heard: call again.
  */
-int uroce_device_neighbour_set(struct uroce_device *dev, const char *addr, const uint8_t mac[6]);
+int uroce_device_neighbour_set(struct uroce_device *dev, const char *addr, const uint8_t *mac);
 
 /* Worker i of the device, 0 <= i < num_workers; NULL beyond. Lives as long as the device. */
 struct uroce_worker *uroce_device_worker(struct uroce_device *dev, unsigned int i);
@@ -479,9 +480,11 @@ struct uroce_qp_modify_attr {
 	 * marks are answered with slow the queue pair down, as the device's dcqcn says. Marked
 	 * frames of the peer are answered with notifications whether it is set or not.
 	 * keepalive_ms, of RC: a peer that was silent for so long, with nothing outstanding to it,
-	 * is asked whether it is there, by an RDMA Write of nothing. That completes nothing, and
-	 * takes no right at the other side; if no answer comes, timeout and retry_cnt have it as
-	 * with any request, and the queue pair ends in error (UROCE_EVENT_QP_FATAL). 0: never.
+	 * is asked whether it is there, by an RDMA Write of nothing. That completes nothing and
+	 * touches no memory, but the peer's queue pair must allow remote writes: one that does not
+	 * refuses it, which ends the connection. If no answer comes, timeout and retry_cnt have it
+	 * as with any request, and the queue pair ends in error (UROCE_EVENT_QP_FATAL); without a
+	 * timeout it is asked once. 0: never.
 	 * rate_limit_bps, UROCE_RATE_MIN_BPS to UROCE_RATE_MAX_BPS: no more bits of frames a
 	 * second, Ethernet's header included; of requests, and of answers to reads and atomics. 0:
 	 * no limit.

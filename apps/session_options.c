@@ -52,7 +52,8 @@ const char uroce_session_help[] =
 	"powers\n"
 	"                     of ten (no limit)\n"
 	"  --dcqcn            let switches mark frames, and slow down when told of marks\n"
-	"  --keepalive MS     ask a peer that was silent for MS milliseconds whether it is there\n";
+	"  --keepalive MS     ask a peer that was silent for MS milliseconds whether it is there;\n"
+	"                     it must allow remote writes\n";
 
 void uroce_session_options_init(struct uroce_session_options *options)
 {

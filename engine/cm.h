@@ -125,7 +125,7 @@ uint64_t uroce_cm_next_deadline(struct uroce_cm *cm);
 struct uroce_cm_params {
 	enum uroce_qp_type qp_type;  /* RC or UC */
 	uint32_t remote_qpn;	     /* the peer's queue pair */
-	uint32_t remote_psn;	     /* its first PSN: our rq_psn */
+	uint32_t remote_psn;	     /* the first that it expects: our sq_psn */
 	uint32_t remote_qkey;	     /* as the peer sent it; of no use to RC and UC */
 	uint32_t path_mtu_bytes;     /* 256 ... 4096 */
 	uint8_t responder_resources; /* reads and atomics that the peer may have outstanding to us:
@@ -206,7 +206,7 @@ struct uroce_cm_connect {
 	uint64_t service_id;
 	uint16_t local_port; /* told to the peer with a service id of rdma_cm; any */
 	uint64_t user;
-	uint32_t qpn, psn; /* of our queue pair, and the first PSN that it will send */
+	uint32_t qpn, psn; /* of our queue pair, and the first PSN that it expects */
 	enum uroce_qp_type qp_type;
 	uint32_t path_mtu_bytes;     /* 256 ... 4096, not over the port's */
 	uint8_t responder_resources; /* that our queue pair can have of the peer's */

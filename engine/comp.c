@@ -82,6 +82,16 @@ void uroce_comp_wait_path(struct uroce_core *core, struct uroce_qp *qp, uint64_t
 		arm(core, qp, UROCE_TIMER_PATH, now_ns + core->conf.path_wait_ns);
 }
 
+/* Many paths, none of which knows who waits for it: it is looked at again and again. */
+bool uroce_comp_wait_neighbour(struct uroce_core *core, struct uroce_qp *qp, uint64_t now_ns)
+{
+	if (qp->req.path_waits * NS_PER_MS >= core->conf.path_wait_ns)
+		return false;
+	if (!uroce_timer_armed(&qp->comp.timer))
+		arm(core, qp, UROCE_TIMER_PATH, now_ns + NS_PER_MS);
+	return true;
+}
+
 void uroce_comp_path_changed(struct uroce_core *core, struct uroce_qp *qp, uint64_t now_ns)
 {
 	if (!qp->path->resolved) {
@@ -159,6 +169,8 @@ static void fail_head(struct uroce_core *core, struct uroce_qp *qp, enum uroce_c
 
 	if (probed && cause == UROCE_CAUSE_TIMEOUT)
 		cause = UROCE_CAUSE_KEEPALIVE;
+	else if (probed && cause == UROCE_CAUSE_NAK)
+		cause = UROCE_CAUSE_KEEPALIVE_REFUSED;
 	uroce_qp_blame(qp, cause, status, detail, req->psn_una, now_ns);
 	/* What the peer does not like of a probe is no work request's fault; its silence is to all.
 	 */
@@ -330,7 +342,13 @@ void uroce_comp_expire(struct uroce_core *core, struct uroce_qp *qp, uint64_t no
 		restart_ack_timer(core, qp, now_ns);
 		break;
 	case UROCE_TIMER_PATH:
-		fail_head(core, qp, UROCE_CAUSE_PATH, UROCE_STATUS_RETRY_EXC_ERR, 0, now_ns);
+		if (qp->caps.type == UROCE_QP_UD) {
+			qp->req.path_waits++;
+			uroce_core_wake_requests(core, qp);
+		} else {
+			fail_head(
+				core, qp, UROCE_CAUSE_PATH, UROCE_STATUS_RETRY_EXC_ERR, 0, now_ns);
+		}
 		break;
 	case UROCE_TIMER_KEEPALIVE:
 		keep_alive(core, qp, now_ns);

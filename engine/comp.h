@@ -28,6 +28,8 @@ void uroce_comp_local_done(struct uroce_core *core, struct uroce_qp *qp);
 
 /* The requester waits for the peer's MAC. */
 void uroce_comp_wait_path(struct uroce_core *core, struct uroce_qp *qp, uint64_t now_ns);
+/* A datagram at the head does. False: it has waited for too long. */
+bool uroce_comp_wait_neighbour(struct uroce_core *core, struct uroce_qp *qp, uint64_t now_ns);
 
 /*
  * The queue pair's path changed, or it has another. With its MAC known sending starts, or starts

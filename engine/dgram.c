@@ -13,6 +13,7 @@
 #include <errno.h>
 
 #include "build.h"
+#include "comp.h"
 #include "req.h"
 #include "sge.h"
 #include "wr.h"
@@ -28,8 +29,18 @@ static const struct uroce_path *find_path(
 	if (number == 0 || core->conf.num_ahs == 0)
 		return NULL;
 	slot = &core->conf.ahs[number & (core->conf.num_ahs - 1)];
-	return slot->number == number && slot->pd == qp->pd && slot->path->resolved ? slot->path
-										    : NULL;
+	return slot->number == number && slot->pd == qp->pd ? slot->path : NULL;
+}
+
+/* Its neighbour is asked for; 0: that takes a while, or it was in vain. */
+static uint32_t wait(struct uroce_core *core, struct uroce_qp *qp, const struct uroce_send_wqe *wqe,
+	uint64_t now_ns)
+{
+	if (uroce_comp_wait_neighbour(core, qp, now_ns))
+		return 0;
+	qp->req.path_waits = 0;
+	return uroce_req_fail(
+		core, qp, UROCE_CAUSE_PATH, UROCE_STATUS_RETRY_EXC_ERR, wqe->ah, now_ns);
 }
 
 uint32_t uroce_dgram_build(struct uroce_core *core, struct uroce_qp *qp, struct uroce_slot *slot,
@@ -46,6 +57,9 @@ uint32_t uroce_dgram_build(struct uroce_core *core, struct uroce_qp *qp, struct 
 	if (!to.path)
 		return uroce_req_fail(core, qp, UROCE_CAUSE_ADDRESS_HANDLE,
 			UROCE_STATUS_LOC_QP_OP_ERR, wqe->ah, now_ns);
+	if (!to.path->resolved)
+		return wait(core, qp, wqe, now_ns);
+	qp->req.path_waits = 0;
 	p = uroce_build_start_datagram(core, qp, slot,
 		(struct uroce_bth){.opcode = opcode,
 			.psn = state->psn_first,

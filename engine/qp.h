@@ -106,8 +106,9 @@ struct uroce_req {
 	uint32_t reads_out;    /* read requests and atomics on the wire */
 	uint32_t unasked_pkts; /* sent since the last AckReq */
 	enum uroce_probe probe;
-	bool failed;  /* the work request `at` cannot be sent: complete it in its turn */
-	bool waiting; /* for the RNR timer */
+	bool failed;	     /* the work request `at` cannot be sent: complete it in its turn */
+	bool waiting;	     /* for the RNR timer */
+	uint16_t path_waits; /* times that a datagram has waited for its neighbour */
 	enum uroce_cause failed_cause;
 	enum uroce_status failed_status;
 	uint32_t failed_detail;

@@ -32,8 +32,9 @@ enum uroce_cause {
 	UROCE_CAUSE_RECV_BAD,	     /* unreliable; detail = enum uroce_mr_verdict */
 	UROCE_CAUSE_CQ_OVERFLOW,
 	UROCE_CAUSE_KEEPALIVE, /* a peer that was silent did not answer; detail = timeouts */
-	UROCE_CAUSE_PATH,      /* the peer's MAC was never learned */
-	UROCE_CAUSE_MODIFIED,  /* the application asked for it */
+	UROCE_CAUSE_KEEPALIVE_REFUSED, /* detail = syndrome */
+	UROCE_CAUSE_PATH,	       /* the peer's MAC was never learned */
+	UROCE_CAUSE_MODIFIED,	       /* the application asked for it */
 };
 
 /* Why a request was refused; REQUEST_REFUSED's second detail. */

@@ -118,7 +118,7 @@ uint32_t uroce_arp_rx(struct uroce_neigh *neigh, uint64_t now_ns,
 	const struct uroce_neigh_frame *frame, uint8_t *out)
 {
 	const uint8_t *arp = frame->body;
-	const struct uroce_neigh_own *own;
+	struct uroce_neigh_own *own;
 	uint32_t defence;
 
 	if (!is_sound(frame)) {
@@ -130,7 +130,10 @@ uint32_t uroce_arp_rx(struct uroce_neigh *neigh, uint64_t now_ns,
 		return 0;
 	defence = hear(neigh, now_ns, frame, out);
 	own = uroce_neigh_find_own(neigh, hop_at(frame, TARGET_IP));
-	if (defence > 0 || uroce_load_be16(arp + OPERATION) != REQUEST || !own)
+	/* Somebody else is about to take it as well, while we are. */
+	if (own && uroce_load_be32(arp + SENDER_IP) == 0 && uroce_neigh_is_probing(own))
+		uroce_neigh_rival(neigh, now_ns, own, arp + SENDER_MAC);
+	if (defence > 0 || uroce_load_be16(arp + OPERATION) != REQUEST || !own || own->duplicate)
 		return defence;
 	neigh->counters.answered++;
 	return build(neigh, own, REPLY, uroce_gid_ipv4(own->addr), arp + SENDER_MAC,

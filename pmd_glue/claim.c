@@ -22,6 +22,10 @@
 
 #include "log.h"
 
+enum {
+	BACKLOG = 4096, /* nobody is accepted: each who asked whose the name is stays in it */
+};
+
 /* ---- between processes ---- */
 
 /* Returns the bytes of an address that stands for the interface. */
@@ -59,7 +63,8 @@ static int hold_interface(uint16_t port_id, uint32_t if_index)
 	socklen_t bytes = name_of(if_index, &addr);
 	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0), err;
 
-	if (fd >= 0 && bind(fd, (const struct sockaddr *)&addr, bytes) == 0 && listen(fd, 1) == 0)
+	if (fd >= 0 && bind(fd, (const struct sockaddr *)&addr, bytes) == 0 &&
+		listen(fd, BACKLOG) == 0)
 		return fd;
 	err = errno;
 	if (fd >= 0)

@@ -143,6 +143,7 @@ struct heard {
 	struct uroce_hop src, target;
 	const uint8_t *from; /* the MAC of its frame */
 	const uint8_t *mac;  /* that it tells; NULL: none */
+	uint32_t flags;
 };
 
 /* Somebody asks for an address. */
@@ -158,10 +159,12 @@ static uint32_t take_question(
 	/* Who tells no MAC cannot be answered alone. */
 	if (!own || (!probe && !h->mac))
 		return 0;
-	m = announcement(own);
-	if (probe) {
+	if (probe)
 		uroce_neigh_rival(neigh, now_ns, own, h->from);
-	} else {
+	if (own->duplicate)
+		return 0;
+	m = announcement(own);
+	if (!probe) {
 		m.flags |= SOLICITED;
 		m.dst = h->src.addr;
 		m.mac = h->mac;
@@ -170,16 +173,31 @@ static uint32_t take_question(
 	return build(neigh, &m, out);
 }
 
+/* Without the override flag it may be a proxy that speaks, whose MAC replaces no other (7.2.5). */
+static void hear_answer(struct uroce_neigh *neigh, uint64_t now_ns, const struct heard *h)
+{
+	uint8_t known[6];
+
+	if (!(h->flags & OVERRIDE) && uroce_neigh_look(neigh, h->target, known) &&
+		memcmp(known, h->mac, sizeof(known)) != 0)
+		uroce_neigh_doubt(neigh, h->target, h->mac);
+	else
+		uroce_neigh_hear(neigh, now_ns, h->target, h->mac);
+}
+
 /* Somebody says that it has an address. */
 static uint32_t take_answer(
 	struct uroce_neigh *neigh, uint64_t now_ns, const struct heard *h, uint8_t *out)
 {
 	struct uroce_neigh_own *own = uroce_neigh_find_own(neigh, h->target);
 
+	/* Who is asked alone need not say its MAC (RFC 4861 4.4). */
+	if (!h->mac && !own && (h->flags & SOLICITED))
+		uroce_neigh_confirm(neigh, now_ns, h->target);
 	if (!h->mac)
 		return 0;
 	if (!own)
-		uroce_neigh_hear(neigh, now_ns, h->target, h->mac);
+		hear_answer(neigh, now_ns, h);
 	else if (uroce_neigh_rival(neigh, now_ns, own, h->mac))
 		return uroce_nd_announce(neigh, own, out);
 	return 0;
@@ -206,6 +224,7 @@ static bool read_message(const struct uroce_neigh_frame *frame, struct heard *h)
 		ip[UROCE_IPV6_HOP_LIMIT] != HOP_LIMIT || icmp[CODE] != 0 ||
 		uroce_icmpv6_sum(ip, length) != 0xffff)
 		return false;
+	h->flags = icmp[TYPE] == ADVERTISEMENT ? uroce_load_be32(icmp + FLAGS) : 0;
 	h->from = frame->eth + UROCE_ETH_SMAC;
 	h->src = (struct uroce_hop){uroce_gid_load(ip + UROCE_IPV6_SRC), frame->vlan};
 	h->target = (struct uroce_hop){uroce_gid_load(icmp + TARGET), frame->vlan};

@@ -82,7 +82,7 @@ static struct uroce_neigh_entry *make_room(struct uroce_neigh *neigh)
 	for (uint32_t i = 0; i < neigh->num; i++) {
 		struct uroce_neigh_entry *e = &neigh->entries[i];
 
-		if (e->users == 0 && e->state != UROCE_NEIGH_STATIC &&
+		if (e->users == 0 && (e->state != UROCE_NEIGH_STATIC || e->by_record) &&
 			(!oldest || e->used_ns < oldest->used_ns))
 			oldest = e;
 	}
@@ -101,19 +101,34 @@ static struct uroce_neigh_entry *find_or_add(struct uroce_neigh *neigh, struct u
 	return e;
 }
 
+static void hold(struct uroce_neigh *neigh, struct uroce_neigh_entry *e, struct uroce_gid from)
+{
+	bool first = e->users++ == 0;
+
+	if (first)
+		e->from = from;
+	if (e->state == UROCE_NEIGH_STATIC)
+		return;
+	if (e->state == UROCE_NEIGH_ASKED) {
+		/* Whoever comes new waits for an answer of its own, and not for the others'
+		 * patience. */
+		e->tries = 0;
+		e->due_ns = e->asked_ns ? e->asked_ns + SECOND_NS : 0;
+	} else if (first && e->heard_ns + KNOWN_S * SECOND_NS < e->due_ns) {
+		/* Nobody looked after it meanwhile. */
+		e->due_ns = e->heard_ns + KNOWN_S * SECOND_NS;
+	}
+	note_due(neigh, e->due_ns);
+}
+
 int uroce_neigh_hold(struct uroce_neigh *neigh, struct uroce_hop hop, struct uroce_gid from)
 {
 	struct uroce_neigh_entry *e;
 
 	pthread_mutex_lock(&neigh->lock);
 	e = find_or_add(neigh, hop);
-	if (e && e->users == 0)
-		e->from = from;
-	if (e && e->users++ == 0 && e->state == UROCE_NEIGH_ASKED) {
-		e->tries = 0;
-		e->due_ns = 0;
-		note_due(neigh, 0);
-	}
+	if (e)
+		hold(neigh, e, from);
 	pthread_mutex_unlock(&neigh->lock);
 	return e ? 0 : -ENOMEM;
 }
@@ -149,35 +164,96 @@ int uroce_neigh_set(struct uroce_neigh *neigh, struct uroce_hop hop, const uint8
 	e = find_or_add(neigh, hop);
 	if (e) {
 		e->state = UROCE_NEIGH_STATIC;
+		e->by_record = false;
 		set_mac(neigh, e, mac);
 	}
 	pthread_mutex_unlock(&neigh->lock);
 	return e ? 0 : -ENOMEM;
 }
 
-uint32_t uroce_neigh_find(struct uroce_neigh *neigh, struct uroce_hop hop, uint8_t mac[6])
+void uroce_neigh_unset(struct uroce_neigh *neigh, struct uroce_hop hop)
 {
-	const struct uroce_neigh_entry *e;
-	uint32_t version = 0;
+	struct uroce_neigh_entry *e;
 
 	pthread_mutex_lock(&neigh->lock);
 	e = find(neigh, hop);
-	if (e && e->version > 0) {
-		version = e->version;
-		memcpy(mac, e->mac, sizeof(e->mac));
+	if (e && e->state == UROCE_NEIGH_STATIC) {
+		e->state = UROCE_NEIGH_DOUBTED;
+		e->tries = 0;
+		e->due_ns = 0;
+		note_due(neigh, 0);
 	}
+	pthread_mutex_unlock(&neigh->lock);
+}
+
+/* A MAC that answered, or as good as. */
+static void learn(struct uroce_neigh *neigh, struct uroce_neigh_entry *e, uint64_t now_ns)
+{
+	e->state = UROCE_NEIGH_KNOWN;
+	e->tries = 0;
+	e->heard_ns = now_ns;
+	e->due_ns = now_ns + KNOWN_S * SECOND_NS;
+	note_due(neigh, e->due_ns);
+}
+
+int uroce_neigh_tell(struct uroce_neigh *neigh, struct uroce_hop hop, const uint8_t mac[6],
+	bool asks, uint64_t now_ns)
+{
+	struct uroce_neigh_entry *e;
+
+	pthread_mutex_lock(&neigh->lock);
+	e = find_or_add(neigh, hop);
+	if (e && !asks && (e->state != UROCE_NEIGH_STATIC || e->by_record)) {
+		e->state = UROCE_NEIGH_STATIC;
+		e->by_record = true;
+		set_mac(neigh, e, mac);
+	} else if (e && asks && e->version == 0) {
+		set_mac(neigh, e, mac);
+		learn(neigh, e, now_ns);
+	}
+	if (e && e->users == 0)
+		e->used_ns = now_ns;
+	pthread_mutex_unlock(&neigh->lock);
+	return e ? 0 : -ENOMEM;
+}
+
+/* How many MACs it has had; 0: none is known, and mac is not written. */
+static uint32_t look(struct uroce_neigh *neigh, struct uroce_hop hop, uint8_t mac[6])
+{
+	const struct uroce_neigh_entry *e = find(neigh, hop);
+
+	if (!e || e->version == 0)
+		return 0;
+	memcpy(mac, e->mac, sizeof(e->mac));
+	return e->version;
+}
+
+bool uroce_neigh_look(struct uroce_neigh *neigh, struct uroce_hop hop, uint8_t mac[6])
+{
+	return look(neigh, hop, mac) > 0;
+}
+
+uint32_t uroce_neigh_find(struct uroce_neigh *neigh, struct uroce_hop hop, uint8_t mac[6])
+{
+	uint32_t version;
+
+	pthread_mutex_lock(&neigh->lock);
+	version = look(neigh, hop, mac);
 	pthread_mutex_unlock(&neigh->lock);
 	return version;
 }
 
 /* ---- hearing ---- */
 
-/* A line a second: the counters have them all, and a log is easily flooded. */
-static bool may_log(struct uroce_neigh *neigh, uint64_t now_ns)
+/*
+ * A line a second for each address: nobody's is kept out of the log by somebody else's, and the
+ * counters have them all.
+ */
+static bool may_log(uint64_t *logged_ns, uint64_t now_ns)
 {
-	if (neigh->logged_ns != 0 && now_ns - neigh->logged_ns < SECOND_NS)
+	if (*logged_ns != 0 && now_ns - *logged_ns < SECOND_NS)
 		return false;
-	neigh->logged_ns = now_ns;
+	*logged_ns = now_ns;
 	return true;
 }
 
@@ -204,21 +280,44 @@ void uroce_neigh_hear(
 	}
 	if (e->state == UROCE_NEIGH_STATIC) {
 		neigh->counters.static_refused += other;
-		if (other && may_log(neigh, now_ns))
+		if (other && may_log(&e->logged_ns, now_ns))
 			tell_of_change(e, mac, "refused, since the application has set it");
 		return;
 	}
 	if (other) {
 		neigh->counters.changed++;
-		if (may_log(neigh, now_ns))
+		if (may_log(&e->logged_ns, now_ns))
 			tell_of_change(e, mac, "its connections follow it there");
 	}
 	neigh->counters.learnt++;
 	set_mac(neigh, e, mac);
-	e->state = UROCE_NEIGH_KNOWN;
+	learn(neigh, e, now_ns);
+}
+
+void uroce_neigh_confirm(struct uroce_neigh *neigh, uint64_t now_ns, struct uroce_hop hop)
+{
+	struct uroce_neigh_entry *e = find(neigh, hop);
+
+	if (!e) {
+		neigh->counters.unasked++;
+		return;
+	}
+	if (e->state == UROCE_NEIGH_STATIC || e->version == 0)
+		return;
+	neigh->counters.learnt++;
+	learn(neigh, e, now_ns);
+}
+
+void uroce_neigh_doubt(struct uroce_neigh *neigh, struct uroce_hop hop, const uint8_t mac[6])
+{
+	struct uroce_neigh_entry *e = find(neigh, hop);
+
+	if (!e || e->state != UROCE_NEIGH_KNOWN || memcmp(e->mac, mac, sizeof(e->mac)) == 0)
+		return;
+	e->state = UROCE_NEIGH_DOUBTED;
 	e->tries = 0;
-	e->due_ns = now_ns + KNOWN_S * SECOND_NS;
-	note_due(neigh, e->due_ns);
+	e->due_ns = 0;
+	note_due(neigh, 0);
 }
 
 struct uroce_neigh_own *uroce_neigh_find_own(struct uroce_neigh *neigh, struct uroce_hop hop)
@@ -230,18 +329,34 @@ struct uroce_neigh_own *uroce_neigh_find_own(struct uroce_neigh *neigh, struct u
 	return NULL;
 }
 
-bool uroce_neigh_rival(struct uroce_neigh *neigh, uint64_t now_ns, struct uroce_neigh_own *own,
-	const uint8_t mac[6])
+bool uroce_neigh_is_probing(const struct uroce_neigh_own *own)
+{
+	return own->told <= PROBES;
+}
+
+static void tell_of_rival(const struct uroce_neigh_own *own, const uint8_t mac[6], const char *what)
 {
 	char addr[UROCE_ADDR_TEXT_BYTES], from[UROCE_MAC_TEXT_BYTES];
 
+	uroce_addr_text(own->addr, own->tci & UROCE_TCI_VLAN_MASK, addr);
+	uroce_mac_text(mac, from);
+	UROCE_LOG(ERR, "our address %s: %s %s: give one of the two another address\n", addr, from,
+		what);
+}
+
+bool uroce_neigh_rival(struct uroce_neigh *neigh, uint64_t now_ns, struct uroce_neigh_own *own,
+	const uint8_t mac[6])
+{
 	neigh->counters.conflicts++;
-	if (may_log(neigh, now_ns)) {
-		uroce_addr_text(own->addr, own->tci & UROCE_TCI_VLAN_MASK, addr);
-		uroce_mac_text(mac, from);
-		UROCE_LOG(ERR, "%s claims our address %s: give one of the two another address\n",
-			from, addr);
+	if (uroce_neigh_is_probing(own) && !own->duplicate) {
+		own->duplicate = true;
+		tell_of_rival(own, mac, "had it before us, and keeps it; we do not answer for it");
+		return false;
 	}
+	if (own->duplicate)
+		return false;
+	if (may_log(&own->logged_ns, now_ns))
+		tell_of_rival(own, mac, "claims it");
 	if (own->defended_ns != 0 && now_ns - own->defended_ns < DEFEND_S * SECOND_NS)
 		return false;
 	own->defended_ns = now_ns;
@@ -261,6 +376,7 @@ static uint32_t ask(
 		e->due_ns = now_ns + SECOND_NS;
 	else
 		e->due_ns = now_ns + PATIENT_S * SECOND_NS;
+	e->asked_ns = now_ns;
 	if (!own)
 		return 0;
 	neigh->counters.asked++;
@@ -292,6 +408,10 @@ static uint32_t tell(
 {
 	bool probe = own->told < PROBES;
 
+	if (own->duplicate) {
+		own->due_ns = never_ns;
+		return 0;
+	}
 	own->told++;
 	own->due_ns = own->told < PROBES + ANNOUNCEMENTS ? now_ns + SECOND_NS : never_ns;
 	if (!uroce_gid_is_ipv4(own->addr))

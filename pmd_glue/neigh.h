@@ -32,7 +32,7 @@ enum uroce_neigh_state {
 	UROCE_NEIGH_ASKED,   /* nobody has answered yet */
 	UROCE_NEIGH_KNOWN,   /* answered lately */
 	UROCE_NEIGH_DOUBTED, /* asked again, and not answered yet: the MAC from before holds */
-	UROCE_NEIGH_STATIC   /* the application said so */
+	UROCE_NEIGH_STATIC   /* the application said so, or nobody is asked on this port */
 };
 
 /* Somebody on one of the links. */
@@ -48,9 +48,13 @@ struct uroce_neigh_entry {
 	enum uroce_neigh_state state;
 	uint32_t version; /* how many MACs it has had; 0: none */
 	uint32_t users;
-	uint32_t tries;	  /* questions since the last answer */
-	uint64_t due_ns;  /* when there is something to do */
-	uint64_t used_ns; /* when the last user left */
+	uint32_t tries;	    /* questions since the last answer */
+	uint64_t due_ns;    /* when there is something to do */
+	uint64_t used_ns;   /* when the last user left */
+	uint64_t heard_ns;  /* the last answer */
+	uint64_t asked_ns;  /* the last question */
+	uint64_t logged_ns; /* when the log was last told of another MAC */
+	bool by_record;	    /* STATIC, but only until its room is needed */
 };
 
 /* An address of ours. */
@@ -60,6 +64,9 @@ struct uroce_neigh_own {
 	uint32_t told;	      /* probes and announcements sent */
 	uint64_t due_ns;      /* of the next */
 	uint64_t defended_ns; /* when a claim of another was last answered */
+	uint64_t logged_ns;   /* when the log was last told of one */
+	/* Another had it while we still asked whether somebody has: it is not answered for. */
+	bool duplicate;
 };
 
 // clang-format off
@@ -93,8 +100,7 @@ struct uroce_neigh {
 	_Atomic uint32_t version; /* changes whenever a MAC does */
 	_Atomic uint64_t due_ns;  /* when uroce_neigh_tx may have something to do */
 	uint32_t echo_tokens;
-	uint64_t echo_ns;   /* when they were last filled up */
-	uint64_t logged_ns; /* when the log was last told of a change or a claim */
+	uint64_t echo_ns; /* when they were last filled up */
 	struct uroce_neigh_counters counters;
 };
 
@@ -116,6 +122,14 @@ void uroce_neigh_release(struct uroce_neigh *neigh, struct uroce_hop hop, uint64
 
 /* The application says: this holds until it says otherwise. -ENOMEM as above. */
 int uroce_neigh_set(struct uroce_neigh *neigh, struct uroce_hop hop, const uint8_t mac[6]);
+/* It says otherwise: the MAC is kept, and doubted. */
+void uroce_neigh_unset(struct uroce_neigh *neigh, struct uroce_hop hop);
+/*
+ * A peer's record has it. It is believed where nothing is known yet, and followed up like any other
+ * if asks; where nobody is asked on this port, it is all that there is. -ENOMEM as above.
+ */
+int uroce_neigh_tell(struct uroce_neigh *neigh, struct uroce_hop hop, const uint8_t mac[6],
+	bool asks, uint64_t now_ns);
 
 /* The MAC of an address, and how many it has had: 0: it is not known, and mac not written. */
 uint32_t uroce_neigh_find(struct uroce_neigh *neigh, struct uroce_hop hop, uint8_t mac[6]);
@@ -159,9 +173,17 @@ struct uroce_neigh_frame {
 /* Under the lock: somebody says that the address has this MAC. */
 void uroce_neigh_hear(
 	struct uroce_neigh *neigh, uint64_t now_ns, struct uroce_hop hop, const uint8_t mac[6]);
+/* Under the lock: whether a MAC is known for it, and which. */
+bool uroce_neigh_look(struct uroce_neigh *neigh, struct uroce_hop hop, uint8_t mac[6]);
+/* Under the lock: it answers, so its MAC is still right. */
+void uroce_neigh_confirm(struct uroce_neigh *neigh, uint64_t now_ns, struct uroce_hop hop);
+/* Under the lock: somebody else speaks for it too; it is asked. */
+void uroce_neigh_doubt(struct uroce_neigh *neigh, struct uroce_hop hop, const uint8_t mac[6]);
 /* Under the lock: another has claimed one of our addresses; true: it shall be told off. */
 bool uroce_neigh_rival(struct uroce_neigh *neigh, uint64_t now_ns, struct uroce_neigh_own *own,
 	const uint8_t mac[6]);
+/* Whether it is still asked if somebody else has it. */
+bool uroce_neigh_is_probing(const struct uroce_neigh_own *own);
 struct uroce_neigh_own *uroce_neigh_find_own(struct uroce_neigh *neigh, struct uroce_hop hop);
 
 /* A question of own's for addr: to all, or, when mac is not NULL, to it alone. */

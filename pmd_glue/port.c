@@ -13,6 +13,7 @@
 
 #include <errno.h>
 #include <net/if.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -43,6 +44,8 @@ enum {
 	ROOM_BYTES = PATH_MTU_MAX + UROCE_OVERHEAD_BYTES_MAX + 64,
 	ROOM_BYTES_MAX = 65535 - RTE_PKTMBUF_HEADROOM,
 	POOL_CACHE = 256,
+	BURST = 32,
+	GIVE_BACK_TURNS = 4096,
 };
 
 #define LINK_LOOK_NS 100000000ull
@@ -177,6 +180,8 @@ static int choose_mtu(struct uroce_port *port, const struct uroce_port_conf *con
 
 /* ---- set-up ---- */
 
+static _Atomic unsigned int pools; /* made so far: their names differ */
+
 /* Buffers: our own frames in one piece, and whatever a driver wants to copy into one. */
 static int create_pool(struct uroce_port *port, const struct uroce_port_conf *conf,
 	const struct rte_eth_dev_info *info)
@@ -186,7 +191,9 @@ static int create_pool(struct uroce_port *port, const struct uroce_port_conf *co
 
 	if (is_driver(info, "net_af_packet") && af_packet_slot_bytes(info) > room)
 		room = min_u32(af_packet_slot_bytes(info), ROOM_BYTES_MAX);
-	snprintf(name, sizeof(name), "uroce_%u", port->id);
+	port->is_ring = is_driver(info, "net_ring");
+	/* The pool of an endpoint before may still be in use at the other end of a ring. */
+	snprintf(name, sizeof(name), "uroce_%u_%u", port->id, atomic_fetch_add(&pools, 1));
 	port->pool = rte_pktmbuf_pool_create(name, conf->num_mbufs, POOL_CACHE, 0,
 		(uint16_t)(RTE_PKTMBUF_HEADROOM + room), SOCKET_ID_ANY);
 	if (port->pool)
@@ -402,14 +409,44 @@ bool uroce_port_link_changed(struct uroce_port *port, uint64_t now_ns, bool *up)
 	return true;
 }
 
+/* What waits in a ring is another endpoint's buffers. */
+static void give_back(const struct uroce_port *port)
+{
+	struct rte_mbuf *burst[BURST];
+	uint16_t n;
+
+	for (uint16_t q = 0; q < port->num_rx_queues; q++)
+		for (uint32_t turn = 0; turn < GIVE_BACK_TURNS; turn++) {
+			n = rte_eth_rx_burst(port->id, q, burst, BURST);
+			if (n == 0)
+				break;
+			rte_pktmbuf_free_bulk(burst, n);
+		}
+}
+
+/*
+ * Other drivers free what they hold, or nobody looks at it any more. A ring hands the buffers
+ * themselves to its other end, which may look at them for as long as it likes.
+ */
+static void free_pool(struct uroce_port *port)
+{
+	if (port->is_ring && port->pool && !rte_mempool_full(port->pool))
+		UROCE_LOG(INFO, "port %u: %u buffers are still in its ring; their memory is kept\n",
+			port->id, rte_mempool_in_use_count(port->pool));
+	else
+		rte_mempool_free(port->pool);
+	port->pool = NULL;
+}
+
 void uroce_port_close(struct uroce_port *port)
 {
 	close_rx_events(port);
+	if (port->started && port->is_ring)
+		give_back(port);
 	uroce_spread_stop(&port->spread);
 	if (port->started)
 		rte_eth_dev_stop(port->id);
 	port->started = false;
 	uroce_claim_release(&port->claim);
-	rte_mempool_free(port->pool);
-	port->pool = NULL;
+	free_pool(port);
 }

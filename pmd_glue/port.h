@@ -31,6 +31,7 @@ struct uroce_port_conf {
 
 struct uroce_port {
 	uint16_t id;
+	bool is_ring;		/* its buffers go to another endpoint as they are */
 	uint16_t num_rx_queues; /* queue i is worker i's; the others have none */
 	uint16_t num_tx_queues;
 	bool host_owned;

@@ -58,6 +58,7 @@ static void both_sides_connect_and_data_flows(void)
 static void attributes_are_what_both_sides_can(void)
 {
 	struct uroce_qp_modify_attr attr;
+	struct uroce_peer local[2];
 	struct uroce_conn *listener, *client, *server;
 	struct uroce_conn_conf conf,
 		mine = {.max_rd_atomic = 1,
@@ -75,6 +76,7 @@ static void attributes_are_what_both_sides_can(void)
 	conf.rnr_retry = UROCE_RNR_RETRY_NONE;
 	conf.max_rd_atomic = 9;
 	conf.max_dest_rd_atomic = 2;
+	uroce_qp_local(conf.qp, &local[0]);
 	client = ask(&conf);
 	expect(1, UROCE_CONN_REQUEST);
 	CU_ASSERT_EQUAL(event.max_rd_atomic, 2);
@@ -82,9 +84,13 @@ static void attributes_are_what_both_sides_can(void)
 	CU_ASSERT_EQUAL(event.path_mtu_bytes, 1024);
 	server = event.conn;
 	mine.qp = new_qp(1, UROCE_QP_RC);
+	uroce_qp_local(mine.qp, &local[1]);
 	CU_ASSERT_EQUAL_FATAL(uroce_conn_accept(server, &mine), 0);
 	expect(0, UROCE_CONN_ESTABLISHED);
 	CU_ASSERT_EQUAL(uroce_qp_query(conf.qp, &attr), 0);
+	/* What REQ and REP say is where their senders begin to receive, as Linux has it. */
+	CU_ASSERT_EQUAL(attr.rq_psn, local[0].psn);
+	CU_ASSERT_EQUAL(attr.sq_psn, local[1].psn);
 	CU_ASSERT_EQUAL(attr.path_mtu_bytes, 1024);
 	CU_ASSERT_EQUAL(attr.timeout, 17);
 	CU_ASSERT_EQUAL(attr.retry_cnt, 4);
@@ -93,6 +99,8 @@ static void attributes_are_what_both_sides_can(void)
 	CU_ASSERT_EQUAL(attr.max_dest_rd_atomic, 1);
 	CU_ASSERT_EQUAL(attr.dest_qpn, uroce_qp_number(mine.qp));
 	CU_ASSERT_EQUAL(uroce_qp_query(mine.qp, &attr), 0);
+	CU_ASSERT_EQUAL(attr.rq_psn, local[1].psn);
+	CU_ASSERT_EQUAL(attr.sq_psn, local[0].psn);
 	CU_ASSERT_EQUAL(attr.path_mtu_bytes, 1024);
 	CU_ASSERT_EQUAL(attr.timeout, 17);
 	CU_ASSERT_EQUAL(attr.retry_cnt, 4);

@@ -592,6 +592,59 @@ static void the_path_mtu_is_the_largest_that_fits(void)
 	}
 }
 
+/* Whoever looks at them later finds them whole, although their sender has closed. */
+static void frames_in_a_ring_outlive_their_sender(void)
+{
+	struct uroce_worker *other;
+
+	open_side(&sides[0], (struct uroce_device_conf){.port_id = 0, .addr = "192.0.2.1"});
+	open_side(&sides[1], (struct uroce_device_conf){.port_id = 1, .addr = "192.0.2.2"});
+	other = uroce_device_worker(sides[1].dev, 0);
+	connect_qps(sides[0].qp, sides[1].qp);
+	for (int i = 0; i < MEM_BYTES; i++)
+		sides[0].mem[i] = (uint8_t)(i * 11 + 3);
+	post_write(&sides[0], &sides[1], MEM_BYTES);
+	uroce_worker_poll(uroce_device_worker(sides[0].dev, 0));
+	close_side(&sides[0]);
+	/* The next one on the port has buffers of its own. */
+	open_side(&sides[0], (struct uroce_device_conf){.port_id = 0, .addr = "192.0.2.1"});
+	for (int i = 0; i < TURNS; i++)
+		uroce_worker_poll(other);
+	CU_ASSERT_TRUE(other->core.counters.rx_accepted > 0);
+	CU_ASSERT_EQUAL(other->core.counters.drops[UROCE_DROP_FRAME_TOO_SHORT], 0);
+	CU_ASSERT_EQUAL(memcmp(sides[0].mem, sides[1].mem, 4096), 0);
+	close_side(&sides[0]);
+	close_side(&sides[1]);
+}
+
+/* A peer beyond a gateway: its record's MAC is nobody's on this link. */
+static void a_record_does_not_change_the_gateway(void)
+{
+	static const uint8_t far_mac[6] = {2, 0xaa, 0, 0, 0, 0x77};
+	uint8_t gateway_mac[6] = {2, 0xbb, 0, 0, 0, 0xfe}, known[6];
+	struct uroce_hop gateway = {.addr = uroce_gid_of_ipv4(0xc00002fe)};
+	struct uroce_peer peer;
+
+	open_side(&sides[0],
+		(struct uroce_device_conf){.port_id = 0, .addr = "192.0.2.1/24@192.0.2.254"});
+	uroce_qp_local(sides[0].qp, &peer);
+	uroce_gid_store(peer.gid, uroce_gid_of_ipv4(0xc6336407));
+	memcpy(peer.mac, far_mac, 6);
+	CU_ASSERT_EQUAL_FATAL(uroce_qp_connect(sides[0].qp, &peer), 0);
+	CU_ASSERT_EQUAL(uroce_neigh_find(&sides[0].dev->neigh, gateway, known), 0);
+	pthread_mutex_lock(&sides[0].dev->neigh.lock);
+	uroce_neigh_hear(&sides[0].dev->neigh, 1, gateway, gateway_mac);
+	pthread_mutex_unlock(&sides[0].dev->neigh.lock);
+	CU_ASSERT_EQUAL(uroce_neigh_find(&sides[0].dev->neigh, gateway, known), 1);
+	CU_ASSERT_EQUAL(memcmp(known, gateway_mac, 6), 0);
+	CU_ASSERT_EQUAL(sides[0].dev->neigh.counters.static_refused, 0);
+	/* Nor can it be told: the gateway's can. */
+	CU_ASSERT_EQUAL(uroce_device_neighbour_set(sides[0].dev, "198.51.100.7", far_mac), -EINVAL);
+	CU_ASSERT_EQUAL(uroce_device_neighbour_set(sides[0].dev, "192.0.2.254", gateway_mac), 0);
+	CU_ASSERT_EQUAL(uroce_device_neighbour_set(sides[0].dev, "192.0.2.254", NULL), 0);
+	close_side(&sides[0]);
+}
+
 int main(void)
 {
 	static const struct unit_case cases[] = {
@@ -615,6 +668,8 @@ int main(void)
 		{"a worker polls on its own lcore", a_worker_polls_on_its_own_lcore},
 		{"a host hands in its bursts and gets the rest back in order",
 			a_host_hands_in_its_bursts_and_gets_the_rest_back_in_order},
+		{"frames in a ring outlive their sender", frames_in_a_ring_outlive_their_sender},
+		{"a record does not change the gateway", a_record_does_not_change_the_gateway},
 		{"a frame may be cut anywhere", a_frame_may_be_cut_anywhere},
 		{"dgx-spark-playbooks#103: the path MTU is the largest that fits",
 			the_path_mtu_is_the_largest_that_fits},

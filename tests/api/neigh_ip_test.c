@@ -39,7 +39,8 @@ static const uint8_t linux_answers[86] = {
 
 // clang-format on
 
-static const uint8_t mac_1[6] = {2, 0, 0, 0, 0, 1}, mac_2[6] = {2, 0, 0, 0, 0, 2};
+static const uint8_t mac_1[6] = {2, 0, 0, 0, 0, 1}, mac_2[6] = {2, 0, 0, 0, 0, 2},
+		     mac_3[6] = {2, 0, 0, 0, 0, 3};
 static const struct uroce_gid global_1 = {0x20010db8ull << 32, 1};
 static const struct uroce_gid local_2 = {0xfe80ull << 48, 0x000000fffe000002};
 static const struct uroce_gid v4_1 = {0, 0xffffc0000201};
@@ -108,11 +109,82 @@ static void what_is_held_is_asked_for(void)
 	uroce_neigh_fini(&neigh);
 }
 
+/* Past the probes and announcements of the own address. */
+static void be_settled(void)
+{
+	for (int i = 0; i < 5; i++, now_ns += SECOND_NS)
+		CU_ASSERT_NOT_EQUAL(next(), 0);
+	CU_ASSERT_EQUAL(next(), 0);
+}
+
+static void an_address_that_is_taken_is_left_to_its_owner(void)
+{
+	uint8_t claim[86];
+
+	start_with(mac_2, &global_1, 1);
+	CU_ASSERT_EQUAL(next(), 78);
+	memcpy(claim, linux_answers, sizeof(claim));
+	CU_ASSERT_EQUAL(give(claim, sizeof(claim)), 0);
+	for (int i = 0; i < 20; i++, now_ns += SECOND_NS)
+		CU_ASSERT_EQUAL(next(), 0);
+	CU_ASSERT_EQUAL(give(linux_asks, sizeof(linux_asks)), 0);
+	CU_ASSERT_EQUAL(neigh.counters.answered, 0);
+	uroce_neigh_fini(&neigh);
+}
+
+/* An answer with these flags, and with this MAC in it or none. */
+static void answer_with(uint8_t flags, const uint8_t *mac)
+{
+	uint8_t answer[86];
+
+	memcpy(answer, linux_answers, sizeof(answer));
+	answer[ICMP_6 + 4] = flags;
+	if (mac)
+		memcpy(answer + ICMP_6 + 26, mac, 6);
+	uroce_store_be16(answer + IP + 4, mac ? 32 : 24);
+	seal_6(answer, mac ? 32 : 24);
+	CU_ASSERT_EQUAL(give(answer, mac ? 86 : 78), 0);
+}
+
+/* Linux leaves its MAC out when it is asked alone; a proxy does not override. */
+static void flags_are_heeded(void)
+{
+	uint8_t mac[6];
+
+	start_with(mac_2, &local_2, 1);
+	be_settled();
+	CU_ASSERT_EQUAL(hold(global_1), 0);
+	CU_ASSERT_EQUAL(next(), 86);
+	answer_with(0x60, mac_1);
+	now_ns += 30 * SECOND_NS;
+	CU_ASSERT_EQUAL(next(), 86);
+	/* Without being solicited it confirms nothing. */
+	answer_with(0x20, NULL);
+	now_ns += SECOND_NS;
+	CU_ASSERT_EQUAL(next(), 86);
+	answer_with(0x40, NULL);
+	now_ns += 29 * SECOND_NS;
+	CU_ASSERT_EQUAL(next(), 0);
+	/* Another MAC, without override: the one that is known is asked. */
+	answer_with(0x40, mac_3);
+	CU_ASSERT_EQUAL(find_mac(global_1, mac), 1);
+	CU_ASSERT_EQUAL(memcmp(mac, mac_1, 6), 0);
+	CU_ASSERT_EQUAL(neigh.counters.changed, 0);
+	CU_ASSERT_EQUAL(next(), 86);
+	CU_ASSERT_EQUAL(memcmp(out, mac_1, 6), 0);
+	/* And with it: followed. */
+	answer_with(0x60, mac_3);
+	CU_ASSERT_EQUAL(find_mac(global_1, mac), 2);
+	CU_ASSERT_EQUAL(neigh.counters.changed, 1);
+	uroce_neigh_fini(&neigh);
+}
+
 static void who_probes_for_our_address_hears_of_it(void)
 {
 	uint8_t probe[78];
 
 	start_with(mac_1, &global_1, 1);
+	be_settled();
 	memcpy(probe, linux_asks, sizeof(probe));
 	memset(probe + IP + 8, 0, 16);
 	uroce_store_be16(probe + IP + 4, 24);
@@ -133,6 +205,7 @@ static void another_that_claims_our_address_is_told_off(void)
 	uint8_t claim[86];
 
 	start_with(mac_2, &global_1, 1);
+	be_settled();
 	memcpy(claim, linux_answers, sizeof(claim));
 	CU_ASSERT_EQUAL(give(claim, sizeof(claim)), 86);
 	CU_ASSERT_EQUAL(out[ICMP_6], 136);
@@ -282,6 +355,9 @@ int main(void)
 		{"who asks for us is answered", who_asks_for_us_is_answered},
 		{"what is held is asked for, and our own address first", what_is_held_is_asked_for},
 		{"who probes for our address hears of it", who_probes_for_our_address_hears_of_it},
+		{"an address that is taken is left to its owner",
+			an_address_that_is_taken_is_left_to_its_owner},
+		{"the flags of an answer are heeded", flags_are_heeded},
 		{"another that claims our address is told off",
 			another_that_claims_our_address_is_told_off},
 		{"discovery that is not sound is counted", what_is_not_sound_is_counted},

@@ -324,6 +324,7 @@ static void another_that_claims_our_address_is_told_off(void)
 	uint8_t frame[42];
 
 	start(1, mac_1);
+	be_settled();
 	memcpy(frame, linux_asks, sizeof(frame));
 	memcpy(frame + 22, mac_3, 6);
 	CU_ASSERT_EQUAL(give(frame, sizeof(frame)), 60);
@@ -336,6 +337,161 @@ static void another_that_claims_our_address_is_told_off(void)
 	now_ns += 1;
 	CU_ASSERT_EQUAL(give(frame, sizeof(frame)), 60);
 	CU_ASSERT_EQUAL(neigh.counters.conflicts, 3);
+	uroce_neigh_fini(&neigh);
+}
+
+/* Whoever was there first keeps it: we neither announce it nor answer for it (RFC 5227 2.1.1). */
+static void an_address_that_is_taken_is_left_to_its_owner(void)
+{
+	uint8_t frame[42];
+
+	for (int probes = 0; probes < 4; probes++) {
+		start(1, mac_1);
+		for (int i = 0; i < probes; i++, now_ns += SECOND_NS)
+			CU_ASSERT_EQUAL(next(), 60);
+		/* The owner answers the probe; or somebody else asks for the same address as we do.
+		 */
+		memcpy(frame, probes & 1 ? linux_answers : linux_asks, sizeof(frame));
+		memcpy(frame + 22, mac_3, 6);
+		memset(frame + 28, 0, 4);
+		uroce_store_be32(frame + (probes & 1 ? 28 : 38), 0xc0000201);
+		memcpy(frame, mac_1, 6);
+		CU_ASSERT_EQUAL(give(frame, sizeof(frame)), 0);
+		CU_ASSERT_EQUAL(neigh.counters.conflicts, 1);
+		for (int i = 0; i < 20; i++, now_ns += SECOND_NS)
+			CU_ASSERT_EQUAL(next(), 0);
+		/* Nor is anybody told that it is ours. */
+		memcpy(frame, linux_asks, sizeof(frame));
+		memcpy(frame + 22, mac_2, 6);
+		uroce_store_be32(frame + 28, 0xc0000202);
+		uroce_store_be32(frame + 38, 0xc0000201);
+		CU_ASSERT_EQUAL(give(frame, sizeof(frame)), 0);
+		CU_ASSERT_EQUAL(neigh.counters.answered, 0);
+		uroce_neigh_fini(&neigh);
+	}
+}
+
+static void answer_as(const uint8_t mac[6])
+{
+	uint8_t frame[42];
+
+	memcpy(frame, linux_answers, sizeof(frame));
+	memcpy(frame + 22, mac, 6);
+	CU_ASSERT_EQUAL(give(frame, sizeof(frame)), 0);
+}
+
+/* Nobody looked after it while nobody held it: it may be elsewhere. */
+static void who_is_held_again_is_asked_again_soon(void)
+{
+	start(1, mac_1);
+	be_settled();
+	CU_ASSERT_EQUAL(hold(ip(2)), 0);
+	CU_ASSERT_EQUAL(next(), 60);
+	answer_as(mac_2);
+	uroce_neigh_release(&neigh, untagged(ip(2)), now_ns);
+	now_ns += 31 * SECOND_NS;
+	CU_ASSERT_EQUAL(next(), 0);
+	now_ns += 60 * SECOND_NS;
+	CU_ASSERT_EQUAL(hold(ip(2)), 0);
+	CU_ASSERT_EQUAL(next(), 60);
+	uroce_neigh_fini(&neigh);
+}
+
+/* A connection gives up after three seconds, and others' patience is ten. */
+static void who_comes_new_asks_anew(void)
+{
+	start(1, mac_1);
+	be_settled();
+	CU_ASSERT_EQUAL(hold(ip(2)), 0);
+	for (int i = 0; i < 3; i++, now_ns += SECOND_NS)
+		CU_ASSERT_EQUAL(next(), 60);
+	CU_ASSERT_EQUAL(next(), 0);
+	CU_ASSERT_EQUAL(hold(ip(2)), 0);
+	CU_ASSERT_EQUAL(next(), 60);
+	/* But not faster than once a second. */
+	CU_ASSERT_EQUAL(hold(ip(2)), 0);
+	CU_ASSERT_EQUAL(next(), 0);
+	now_ns += SECOND_NS;
+	CU_ASSERT_EQUAL(next(), 60);
+	uroce_neigh_fini(&neigh);
+}
+
+/* A record is believed until the wire says something else, and takes no room for good. */
+static void what_a_record_tells_is_no_law(void)
+{
+	uint8_t mac[6];
+
+	start(1, mac_1);
+	be_settled();
+	CU_ASSERT_EQUAL(uroce_neigh_tell(&neigh, untagged(ip(2)), mac_2, true, now_ns), 0);
+	CU_ASSERT_EQUAL(hold(ip(2)), 0);
+	CU_ASSERT_EQUAL(find_mac(ip(2), mac), 1);
+	CU_ASSERT_EQUAL(memcmp(mac, mac_2, 6), 0);
+	CU_ASSERT_EQUAL(next(), 0);
+	now_ns += 30 * SECOND_NS;
+	CU_ASSERT_EQUAL(next(), 60);
+	answer_as(mac_3);
+	CU_ASSERT_EQUAL(neigh.counters.changed, 1);
+	CU_ASSERT_EQUAL(find_mac(ip(2), mac), 2);
+	CU_ASSERT_EQUAL(memcmp(mac, mac_3, 6), 0);
+	/* What the wire said stands against another record. */
+	CU_ASSERT_EQUAL(uroce_neigh_tell(&neigh, untagged(ip(2)), mac_2, true, now_ns), 0);
+	CU_ASSERT_EQUAL(find_mac(ip(2), mac), 2);
+	for (uint32_t i = 0; i < 2 * UROCE_NEIGH_MAX; i++)
+		CU_ASSERT_EQUAL(
+			uroce_neigh_tell(&neigh, untagged(uroce_gid_of_ipv4(0x0a000000 + i)), mac_3,
+				i & 1, now_ns + i),
+			0);
+	CU_ASSERT_EQUAL(find_mac(ip(2), mac), 2);
+	uroce_neigh_fini(&neigh);
+}
+
+static void what_the_application_said_ends_when_it_says_so(void)
+{
+	uint8_t mac[6];
+
+	start(1, mac_1);
+	be_settled();
+	CU_ASSERT_EQUAL(uroce_neigh_set(&neigh, untagged(ip(2)), mac_2), 0);
+	CU_ASSERT_EQUAL(hold(ip(2)), 0);
+	answer_as(mac_3);
+	CU_ASSERT_EQUAL(neigh.counters.static_refused, 1);
+	/* A record does not change it either. */
+	CU_ASSERT_EQUAL(uroce_neigh_tell(&neigh, untagged(ip(2)), mac_3, false, now_ns), 0);
+	CU_ASSERT_EQUAL(find_mac(ip(2), mac), 1);
+	uroce_neigh_unset(&neigh, untagged(ip(2)));
+	CU_ASSERT_EQUAL(find_mac(ip(2), mac), 1);
+	CU_ASSERT_EQUAL(next(), 60);
+	answer_as(mac_3);
+	CU_ASSERT_EQUAL(find_mac(ip(2), mac), 2);
+	CU_ASSERT_EQUAL(memcmp(mac, mac_3, 6), 0);
+	uroce_neigh_fini(&neigh);
+}
+
+/* A claim to our address does not keep a redirection out of the log, nor one the other. */
+static void each_address_has_its_own_line_in_the_log(void)
+{
+	uint8_t claim[42];
+
+	start(1, mac_1);
+	be_settled();
+	for (uint32_t who = 2; who < 4; who++) {
+		CU_ASSERT_EQUAL(
+			uroce_neigh_tell(&neigh, untagged(ip(who)), mac_2, true, now_ns), 0);
+		CU_ASSERT_EQUAL(hold(ip(who)), 0);
+	}
+	memcpy(claim, linux_asks, sizeof(claim));
+	memcpy(claim + 22, mac_3, 6);
+	CU_ASSERT_EQUAL(give(claim, sizeof(claim)), 60);
+	answer_as(mac_3);
+	memcpy(claim, linux_answers, sizeof(claim));
+	memcpy(claim + 22, mac_3, 6);
+	uroce_store_be32(claim + 28, 0xc0000203);
+	CU_ASSERT_EQUAL(give(claim, sizeof(claim)), 0);
+	CU_ASSERT_EQUAL(neigh.counters.changed, 2);
+	CU_ASSERT_EQUAL(neigh.own[0].logged_ns, now_ns);
+	CU_ASSERT_EQUAL(neigh.entries[0].logged_ns, now_ns);
+	CU_ASSERT_EQUAL(neigh.entries[1].logged_ns, now_ns);
 	uroce_neigh_fini(&neigh);
 }
 
@@ -371,6 +527,15 @@ int main(void)
 		{"our address is probed and announced", our_address_is_probed_and_announced},
 		{"another that claims our address is told off",
 			another_that_claims_our_address_is_told_off},
+		{"an address that is taken is left to its owner",
+			an_address_that_is_taken_is_left_to_its_owner},
+		{"who is held again is asked again soon", who_is_held_again_is_asked_again_soon},
+		{"who comes new asks anew", who_comes_new_asks_anew},
+		{"what a record tells is no law", what_a_record_tells_is_no_law},
+		{"what the application said ends when it says so",
+			what_the_application_said_ends_when_it_says_so},
+		{"each address has its own line in the log",
+			each_address_has_its_own_line_in_the_log},
 		{"without room no frame", no_room_no_frame},
 	};
 

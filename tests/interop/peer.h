@@ -87,7 +87,4 @@ int peer_bind(unsigned int slot, uint32_t lkey, uint64_t at, uint64_t bytes, uin
 /* Prints " name=value" for each counter that is not zero. */
 void peer_counters(void);
 
-/* Carries out the lines of standard input, see talk.c, until it ends. */
-int peer_talk(void);
-
 #endif

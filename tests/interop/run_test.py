@@ -15,6 +15,7 @@ import subprocess
 import sys
 import time
 
+import checks_cm
 import checks_congestion
 import checks_departures
 import checks_errors
@@ -25,7 +26,7 @@ import rig
 from peers import Peer
 
 CHECKS = (checks_requests, checks_faults, checks_errors, checks_departures, checks_congestion,
-          checks_perftest)
+          checks_perftest, checks_cm)
 
 
 class Run:
@@ -52,7 +53,8 @@ class Run:
                 self.end_peers()
             body()
         except (rig.Failed, OSError, ValueError, KeyError) as e:
-            print("FAILED %s: %s" % (name, e if isinstance(e, rig.Failed) else repr(e)), flush=True)
+            print("FAILED %s: %.2000s" % (name, e if isinstance(e, rig.Failed) else repr(e)),
+                  flush=True)
             self.counts["failed"] += 1
             # What one check leaves behind must not make the next one fail.
             self.end_peers()

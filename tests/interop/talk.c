@@ -23,6 +23,7 @@
 #include <unistd.h>
 
 #include "peer.h"
+#include "talk.h"
 
 enum {
 	LINE_BYTES_MAX = 4096,
@@ -41,7 +42,7 @@ struct args {
 
 uint8_t *peer_memory;
 
-static const char *text_of(const struct args *args, const char *name)
+const char *args_text(const struct args *args, const char *name)
 {
 	for (int i = 0; i < args->n; i++)
 		if (strcmp(args->arg[i].name, name) == 0)
@@ -49,22 +50,39 @@ static const char *text_of(const struct args *args, const char *name)
 	return "0";
 }
 
-static uint64_t number_of(const struct args *args, const char *name)
+uint64_t args_number(const struct args *args, const char *name)
 {
-	return strtoull(text_of(args, name), NULL, 0);
+	return strtoull(args_text(args, name), NULL, 0);
 }
 
-static uint32_t u32_of(const struct args *args, const char *name)
+uint32_t args_u32(const struct args *args, const char *name)
 {
-	return (uint32_t)number_of(args, name);
+	return (uint32_t)args_number(args, name);
+}
+
+size_t args_bytes(const struct args *args, const char *name, uint8_t *bytes, size_t most)
+{
+	const char *text = args_text(args, name);
+	unsigned int byte;
+	size_t n = 0;
+
+	while (n < most && sscanf(text + 2 * n, "%2x", &byte) == 1 && text[2 * n + 1] != 0)
+		bytes[n++] = (uint8_t)byte;
+	return n;
+}
+
+void print_bytes(const uint8_t *bytes, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		printf("%02x", bytes[i]);
 }
 
 static int gid_of(const struct args *args, uint8_t gid[16])
 {
-	return inet_pton(AF_INET6, text_of(args, "gid"), gid) == 1 ? 0 : -EINVAL;
+	return inet_pton(AF_INET6, args_text(args, "gid"), gid) == 1 ? 0 : -EINVAL;
 }
 
-static uint64_t now_ms(void)
+uint64_t now_ms(void)
 {
 	struct timespec t;
 
@@ -88,10 +106,9 @@ static uint8_t pattern_byte(uint64_t seed, uint64_t i)
 	return (uint8_t)(pattern_word(seed, i / 8) >> (i % 8 * 8));
 }
 
-/* The range that a command names, or NULL. */
-static uint8_t *range_of(const struct args *args, uint64_t bytes)
+uint8_t *args_range(const struct args *args, uint64_t bytes)
 {
-	uint64_t at = number_of(args, "at");
+	uint64_t at = args_number(args, "at");
 
 	if (at > PEER_MEMORY_BYTES || bytes > PEER_MEMORY_BYTES - at)
 		return NULL;
@@ -100,9 +117,9 @@ static uint8_t *range_of(const struct args *args, uint64_t bytes)
 
 static int fill(const struct args *args)
 {
-	uint64_t bytes = number_of(args, "len"), seed = number_of(args, "seed");
-	uint64_t skip = number_of(args, "skip"), i = 0;
-	uint8_t *to = range_of(args, bytes);
+	uint64_t bytes = args_number(args, "len"), seed = args_number(args, "seed");
+	uint64_t skip = args_number(args, "skip"), i = 0;
+	uint8_t *to = args_range(args, bytes);
 
 	if (to == NULL)
 		return -ERANGE;
@@ -117,9 +134,9 @@ static int fill(const struct args *args)
 
 static int check(const struct args *args)
 {
-	uint64_t bytes = number_of(args, "len"), seed = number_of(args, "seed");
-	uint64_t skip = number_of(args, "skip"), i = 0;
-	const uint8_t *in = range_of(args, bytes);
+	uint64_t bytes = args_number(args, "len"), seed = args_number(args, "seed");
+	uint64_t skip = args_number(args, "skip"), i = 0;
+	const uint8_t *in = args_range(args, bytes);
 
 	if (in == NULL)
 		return -ERANGE;
@@ -142,16 +159,41 @@ static int check(const struct args *args)
 
 static int word(const struct args *args)
 {
-	uint8_t *at = range_of(args, 8);
-	uint64_t value = number_of(args, "set");
+	uint8_t *at = args_range(args, 8);
+	uint64_t value = args_number(args, "set");
 
 	if (at == NULL)
 		return -ERANGE;
-	if (strcmp(text_of(args, "set"), "0") != 0)
+	if (strcmp(args_text(args, "set"), "0") != 0)
 		memcpy(at, &value, 8);
 	memcpy(&value, at, 8);
 	printf("ok value=0x%" PRIx64, value);
 	return 1;
+}
+
+/* Bytes as they are: get, put. */
+static int get(const struct args *args)
+{
+	uint64_t bytes = args_number(args, "len");
+	const uint8_t *at = args_range(args, bytes);
+
+	if (at == NULL)
+		return -ERANGE;
+	printf("ok ");
+	print_bytes(at, bytes);
+	return 1;
+}
+
+static int put(const struct args *args)
+{
+	uint8_t bytes[LINE_BYTES_MAX / 2];
+	size_t n = args_bytes(args, "hex", bytes, sizeof(bytes));
+	uint8_t *at = args_range(args, n);
+
+	if (at == NULL)
+		return -ERANGE;
+	memcpy(at, bytes, n);
+	return 0;
 }
 
 /* ---- the peer ---- */
@@ -159,27 +201,27 @@ static int word(const struct args *args)
 static int do_register(const struct args *args)
 {
 	uint32_t lkey, rkey;
-	int err = peer_register(number_of(args, "at"), number_of(args, "len"),
-		u32_of(args, "access"), &lkey, &rkey);
+	int err = peer_register(args_number(args, "at"), args_number(args, "len"),
+		args_u32(args, "access"), &lkey, &rkey);
 
 	if (err != 0)
 		return err;
 	printf("ok lkey=0x%x rkey=0x%x addr=0x%" PRIxPTR, lkey, rkey,
-		(uintptr_t)peer_memory + (uintptr_t)number_of(args, "at"));
+		(uintptr_t)peer_memory + (uintptr_t)args_number(args, "at"));
 	return 1;
 }
 
 static int create(const struct args *args)
 {
 	struct peer_qp_conf conf = {
-		.type = u32_of(args, "type"),
-		.net = text_of(args, "net"),
-		.access = u32_of(args, "access"),
-		.max_wr = u32_of(args, "wr"),
+		.type = args_u32(args, "type"),
+		.net = args_text(args, "net"),
+		.access = args_u32(args, "access"),
+		.max_wr = args_u32(args, "wr"),
 	};
 	struct peer_local local;
 	char gid[INET6_ADDRSTRLEN];
-	int err = peer_qp_create(u32_of(args, "qp"), &conf, &local);
+	int err = peer_qp_create(args_u32(args, "qp"), &conf, &local);
 
 	if (err != 0)
 		return err;
@@ -190,61 +232,61 @@ static int create(const struct args *args)
 static int do_connect(const struct args *args)
 {
 	struct peer_route route = {
-		.qpn = u32_of(args, "qpn"),
-		.psn = u32_of(args, "psn"),
-		.own_psn = u32_of(args, "own_psn"),
-		.mtu_bytes = u32_of(args, "mtu"),
-		.timeout = u32_of(args, "timeout"),
-		.retry = u32_of(args, "retry"),
-		.rnr_retry = u32_of(args, "rnr_retry"),
-		.min_rnr = u32_of(args, "min_rnr"),
-		.rd_atomic = u32_of(args, "rd"),
-		.qkey = u32_of(args, "qkey"),
-		.traffic_class = u32_of(args, "tclass"),
-		.flow_label = u32_of(args, "flow"),
+		.qpn = args_u32(args, "qpn"),
+		.psn = args_u32(args, "psn"),
+		.own_psn = args_u32(args, "own_psn"),
+		.mtu_bytes = args_u32(args, "mtu"),
+		.timeout = args_u32(args, "timeout"),
+		.retry = args_u32(args, "retry"),
+		.rnr_retry = args_u32(args, "rnr_retry"),
+		.min_rnr = args_u32(args, "min_rnr"),
+		.rd_atomic = args_u32(args, "rd"),
+		.qkey = args_u32(args, "qkey"),
+		.traffic_class = args_u32(args, "tclass"),
+		.flow_label = args_u32(args, "flow"),
 	};
 	int err = gid_of(args, route.gid);
 
-	return err != 0 ? err : peer_qp_connect(u32_of(args, "qp"), &route);
+	return err != 0 ? err : peer_qp_connect(args_u32(args, "qp"), &route);
 }
 
 static int do_send(const struct args *args)
 {
 	struct peer_send send = {
-		.id = number_of(args, "id"),
-		.opcode = u32_of(args, "op"),
-		.flags = u32_of(args, "flags"),
-		.at = number_of(args, "at"),
-		.bytes = u32_of(args, "len"),
-		.lkey = u32_of(args, "lkey"),
-		.remote_addr = number_of(args, "to"),
-		.rkey = u32_of(args, "rkey"),
-		.imm = u32_of(args, "imm"),
-		.invalidate_rkey = u32_of(args, "inv"),
-		.compare_add = number_of(args, "add"),
-		.swap = number_of(args, "swap"),
+		.id = args_number(args, "id"),
+		.opcode = args_u32(args, "op"),
+		.flags = args_u32(args, "flags"),
+		.at = args_number(args, "at"),
+		.bytes = args_u32(args, "len"),
+		.lkey = args_u32(args, "lkey"),
+		.remote_addr = args_number(args, "to"),
+		.rkey = args_u32(args, "rkey"),
+		.imm = args_u32(args, "imm"),
+		.invalidate_rkey = args_u32(args, "inv"),
+		.compare_add = args_number(args, "add"),
+		.swap = args_number(args, "swap"),
 	};
 
-	return peer_send(u32_of(args, "qp"), &send);
+	return peer_send(args_u32(args, "qp"), &send);
 }
 
 static int do_recv(const struct args *args)
 {
-	return peer_recv(u32_of(args, "qp"), number_of(args, "id"), number_of(args, "at"),
-		u32_of(args, "len"), u32_of(args, "lkey"));
+	return peer_recv(args_u32(args, "qp"), args_number(args, "id"), args_number(args, "at"),
+		args_u32(args, "len"), args_u32(args, "lkey"));
 }
 
 /* Completions, until there are n of them or ms are over: "ok ID,STATUS,OPCODE,BYTES,FLAGS,IMM,QPN
  * ...". */
 static int poll_some(const struct args *args)
 {
-	uint64_t limit = now_ms() + number_of(args, "ms");
-	uint32_t left = u32_of(args, "n");
+	uint64_t limit = now_ms() + args_number(args, "ms");
+	uint32_t left = args_u32(args, "n");
 	struct peer_wc wc;
 
 	printf("ok");
 	while (left > 0) {
-		int n = peer_poll(u32_of(args, "qp"), &wc);
+		int n = peer_poll(args_u32(args, "qp"), &wc);
 
 		if (n > 0) {
 			printf(" %" PRIu64 ",%u,%u,%u,%u,%u,%u", wc.id, wc.status, wc.opcode,
@@ -262,8 +304,8 @@ static int poll_some(const struct args *args)
 static int bind_window(const struct args *args)
 {
 	uint32_t rkey;
-	int err = peer_bind(u32_of(args, "qp"), u32_of(args, "lkey"), number_of(args, "at"),
-		number_of(args, "len"), u32_of(args, "access"), &rkey);
+	int err = peer_bind(args_u32(args, "qp"), args_u32(args, "lkey"), args_number(args, "at"),
+		args_number(args, "len"), args_u32(args, "access"), &rkey);
 
 	if (err != 0)
 		return err;
@@ -274,7 +316,7 @@ static int bind_window(const struct args *args)
 static int state(const struct args *args)
 {
 	unsigned int state;
-	int err = peer_qp_state(u32_of(args, "qp"), &state);
+	int err = peer_qp_state(args_u32(args, "qp"), &state);
 
 	if (err != 0)
 		return err;
@@ -286,7 +328,7 @@ static int why(const struct args *args)
 {
 	char text[512];
 
-	peer_qp_why(u32_of(args, "qp"), text, sizeof(text));
+	peer_qp_why(args_u32(args, "qp"), text, sizeof(text));
 	printf("ok %s", text);
 	return 1;
 }
@@ -301,23 +343,20 @@ static int counters(const struct args *args)
 
 static int set_error(const struct args *args)
 {
-	return peer_qp_set_error(u32_of(args, "qp"));
+	return peer_qp_set_error(args_u32(args, "qp"));
 }
 
 static int destroy(const struct args *args)
 {
-	return peer_qp_destroy(u32_of(args, "qp"));
+	return peer_qp_destroy(args_u32(args, "qp"));
 }
 
-/* Each prints its answer and returns 1, or returns 0 for a bare "ok", or a negative errno. */
-static const struct command {
-	const char *name;
-	int (*run)(const struct args *args);
-	bool wants_qp;
-} commands[] = {
+static const struct command commands[] = {
 	{"fill", fill, false},		  /* at, len, seed, skip */
 	{"check", check, false},	  /* at, len, seed, skip */
 	{"word", word, false},		  /* at, set */
+	{"get", get, false},		  /* at, len */
+	{"put", put, false},		  /* at, hex */
 	{"register", do_register, false}, /* at, len, access */
 	{"counters", counters, false},
 	{"create", create, true},      /* type, net, access, wr */
@@ -330,19 +369,24 @@ static const struct command {
 	{"why", why, true},
 	{"error", set_error, true},
 	{"destroy", destroy, true},
+	{0},
 };
 
-static void obey(const char *name, const struct args *args)
+static const struct command *find(const struct command *in, const char *name)
+{
+	while (in != NULL && in->name != NULL && strcmp(name, in->name) != 0)
+		in++;
+	return in != NULL && in->name != NULL ? in : NULL;
+}
+
+static void obey(const struct command *command, const struct args *args)
 {
 	int err = -ENOSYS;
 
-	for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) {
-		if (strcmp(name, commands[i].name) != 0)
-			continue;
+	if (command != NULL && command->wants_qp && args_u32(args, "qp") >= PEER_QPS_MAX)
 		err = -ERANGE;
-		if (!commands[i].wants_qp || u32_of(args, "qp") < PEER_QPS_MAX)
-			err = commands[i].run(args);
-	}
+	else if (command != NULL)
+		err = command->run(args);
 	if (err == 0)
 		printf("ok");
 	else if (err < 0)
@@ -351,8 +395,9 @@ static void obey(const char *name, const struct args *args)
 	fflush(stdout);
 }
 
-int peer_talk(void)
+int peer_talk(const struct command *more)
 {
+	const struct command *command;
 	char line[LINE_BYTES_MAX];
 
 	peer_memory = mmap(NULL, PEER_MEMORY_BYTES, PROT_READ | PROT_WRITE,
@@ -375,7 +420,8 @@ int peer_talk(void)
 			*value = 0;
 			args.arg[args.n++] = (struct arg){.name = word, .value = value + 1};
 		}
-		obey(name, &args);
+		command = find(commands, name);
+		obey(command != NULL ? command : find(more, name), &args);
 	}
 	return 0;
 }

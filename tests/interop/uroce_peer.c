@@ -19,32 +19,21 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "peer.h"
-#include "uroce.h"
+#include "uroce_peer.h"
 
 enum {
 	BIND_PATIENCE_MS = 10000,
 	SLEEP_US = 50
 };
 
-struct side {
-	struct uroce_qp *qp;
-	struct uroce_cq *cq;
-	struct uroce_ah *ah;
-	struct uroce_mw *mw;
-	enum uroce_qp_type type;
-	uint32_t access;
-	struct peer_route route;
-};
-
-static struct uroce_device *device;
-static struct uroce_pd *pd;
-static struct side sides[PEER_QPS_MAX];
+struct uroce_device *peer_device;
+struct uroce_pd *peer_pd;
+struct side peer_sides[PEER_QPS_MAX];
 static atomic_bool ends;
 
 static void *poll_worker(void *unused)
 {
-	struct uroce_worker *worker = uroce_device_worker(device, 0);
+	struct uroce_worker *worker = uroce_device_worker(peer_device, 0);
 
 	(void)unused;
 	while (!atomic_load(&ends))
@@ -56,7 +45,7 @@ static void *poll_worker(void *unused)
 int peer_register(uint64_t at, uint64_t bytes, uint32_t access, uint32_t *lkey, uint32_t *rkey)
 {
 	struct uroce_mr *mr;
-	int err = uroce_mr_register(pd, peer_memory + at, bytes, access, &mr);
+	int err = uroce_mr_register(peer_pd, peer_memory + at, bytes, access, &mr);
 
 	if (err != 0)
 		return err;
@@ -78,7 +67,7 @@ static bool is_of_net(const uint8_t gid[16], const char *net)
 
 static int find_gid(const char *net, uint8_t gid[16])
 {
-	for (unsigned int i = 0; uroce_device_gid(device, i, gid) == 0; i++)
+	for (unsigned int i = 0; uroce_device_gid(peer_device, i, gid) == 0; i++)
 		if (is_of_net(gid, net))
 			return 0;
 	return -EADDRNOTAVAIL;
@@ -86,7 +75,7 @@ static int find_gid(const char *net, uint8_t gid[16])
 
 int peer_qp_create(unsigned int slot, const struct peer_qp_conf *conf, struct peer_local *local)
 {
-	struct side *s = &sides[slot];
+	struct side *s = &peer_sides[slot];
 	int err;
 
 	if (s->qp != NULL)
@@ -94,10 +83,10 @@ int peer_qp_create(unsigned int slot, const struct peer_qp_conf *conf, struct pe
 	*s = (struct side){.type = (enum uroce_qp_type)conf->type, .access = conf->access};
 	err = find_gid(conf->net, local->gid);
 	if (err == 0)
-		err = uroce_cq_create(device, conf->max_wr * 2, &s->cq);
+		err = uroce_cq_create(peer_device, conf->max_wr * 2, &s->cq);
 	if (err != 0)
 		return err;
-	err = uroce_qp_create(pd,
+	err = uroce_qp_create(peer_pd,
 		&(struct uroce_qp_conf){.type = s->type,
 			.send_cq = s->cq,
 			.recv_cq = s->cq,
@@ -179,12 +168,12 @@ static int make_address(struct side *s)
 	};
 
 	memcpy(conf.dgid, s->route.gid, sizeof(conf.dgid));
-	return uroce_ah_create(pd, &conf, &s->ah);
+	return uroce_ah_create(peer_pd, &conf, &s->ah);
 }
 
 int peer_qp_connect(unsigned int slot, const struct peer_route *route)
 {
-	struct side *s = &sides[slot];
+	struct side *s = &peer_sides[slot];
 	int err;
 
 	if (s->qp == NULL)
@@ -202,9 +191,9 @@ int peer_qp_connect(unsigned int slot, const struct peer_route *route)
 
 int peer_qp_set_error(unsigned int slot)
 {
-	return sides[slot].qp == NULL
+	return peer_sides[slot].qp == NULL
 		? -ENOENT
-		: uroce_qp_modify(sides[slot].qp,
+		: uroce_qp_modify(peer_sides[slot].qp,
 			  &(struct uroce_qp_modify_attr){.state = UROCE_QP_ERR},
 			  UROCE_QP_ATTR_STATE);
 }
@@ -212,7 +201,8 @@ int peer_qp_set_error(unsigned int slot)
 int peer_qp_state(unsigned int slot, unsigned int *state)
 {
 	struct uroce_qp_modify_attr attr;
-	int err = sides[slot].qp == NULL ? -ENOENT : uroce_qp_query(sides[slot].qp, &attr);
+	int err =
+		peer_sides[slot].qp == NULL ? -ENOENT : uroce_qp_query(peer_sides[slot].qp, &attr);
 
 	if (err == 0)
 		*state = attr.state;
@@ -221,7 +211,7 @@ int peer_qp_state(unsigned int slot, unsigned int *state)
 
 int peer_qp_destroy(unsigned int slot)
 {
-	struct side *s = &sides[slot];
+	struct side *s = &peer_sides[slot];
 	int err;
 
 	if (s->qp == NULL)
@@ -240,13 +230,14 @@ int peer_qp_destroy(unsigned int slot)
 
 void peer_qp_why(unsigned int slot, char *text, size_t bytes)
 {
-	if (sides[slot].qp == NULL || uroce_qp_last_error(sides[slot].qp, text, bytes) <= 0)
+	if (peer_sides[slot].qp == NULL ||
+		uroce_qp_last_error(peer_sides[slot].qp, text, bytes) <= 0)
 		snprintf(text, bytes, "nothing");
 }
 
 int peer_send(unsigned int slot, const struct peer_send *send)
 {
-	struct side *s = &sides[slot];
+	struct side *s = &peer_sides[slot];
 	struct uroce_sge sge = {peer_memory + send->at, send->bytes, send->lkey};
 	struct uroce_send_wr wr = {
 		.wr_id = send->id,
@@ -269,7 +260,8 @@ int peer_recv(unsigned int slot, uint64_t id, uint64_t at, uint32_t bytes, uint3
 {
 	struct uroce_sge sge = {peer_memory + at, bytes, lkey};
 	struct uroce_recv_wr wr = {.wr_id = id, .sge = &sge, .num_sge = bytes > 0};
-	int n = sides[slot].qp == NULL ? -ENOENT : uroce_post_recv(sides[slot].qp, &wr, 1);
+	int n = peer_sides[slot].qp == NULL ? -ENOENT
+					    : uroce_post_recv(peer_sides[slot].qp, &wr, 1);
 
 	return n < 0 ? n : 0;
 }
@@ -277,10 +269,11 @@ int peer_recv(unsigned int slot, uint64_t id, uint64_t at, uint32_t bytes, uint3
 int peer_poll(unsigned int slot, struct peer_wc *wc)
 {
 	struct uroce_wc got;
-	int n = sides[slot].cq == NULL ? -ENOENT : uroce_cq_poll(sides[slot].cq, &got, 1);
+	int n = peer_sides[slot].cq == NULL ? -ENOENT : uroce_cq_poll(peer_sides[slot].cq, &got, 1);
 
 	if (n <= 0)
 		return n;
+	peer_sides[slot].last = got;
 	*wc = (struct peer_wc){
 		.id = got.wr_id,
 		.status = got.status,
@@ -296,14 +289,14 @@ int peer_poll(unsigned int slot, struct peer_wc *wc)
 int peer_bind(unsigned int slot, uint32_t lkey, uint64_t at, uint64_t bytes, uint32_t access,
 	uint32_t *rkey)
 {
-	struct side *s = &sides[slot];
+	struct side *s = &peer_sides[slot];
 	struct uroce_send_wr wr = {.opcode = UROCE_WR_BIND_MW, .flags = UROCE_SEND_SIGNALED};
 	struct uroce_wc wc;
 	int n;
 
 	if (s->qp == NULL || s->mw != NULL)
 		return -ENOENT;
-	n = uroce_mw_create(pd, UROCE_MW_TYPE_2, &s->mw);
+	n = uroce_mw_create(peer_pd, UROCE_MW_TYPE_2, &s->mw);
 	if (n != 0)
 		return n;
 	*rkey = uroce_key_next(s->mw->rkey);
@@ -328,7 +321,7 @@ void peer_counters(void)
 {
 	struct uroce_counters counters;
 
-	uroce_device_counters(device, &counters);
+	uroce_device_counters(peer_device, &counters);
 	for (unsigned int i = 0; i < UROCE_COUNTER_COUNT; i++)
 		if (uroce_counter_value(&counters, i) != 0)
 			printf(" %s=%" PRIu64, uroce_counter_name(i),
@@ -350,16 +343,16 @@ int main(int argc, char **argv)
 	}
 	err = uroce_device_open(
 		&(struct uroce_device_conf){.addr = argv[eaten + 1], .idle_sleep_us = SLEEP_US},
-		&device);
+		&peer_device);
 	if (err == 0)
-		err = uroce_pd_create(device, &pd);
+		err = uroce_pd_create(peer_device, &peer_pd);
 	if (err == 0)
 		err = -pthread_create(&thread, NULL, poll_worker, NULL);
 	if (err != 0) {
 		fprintf(stderr, "uroce_peer: %s\n", strerror(-err));
 		return 1;
 	}
-	err = peer_talk();
+	err = peer_talk(peer_cm_commands);
 	atomic_store(&ends, true);
 	pthread_join(thread, NULL);
 	return err;

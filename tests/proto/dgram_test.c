@@ -112,14 +112,54 @@ static void what_cannot_be_sent_leads_to_sqe(struct drill *d)
 	}
 }
 
-static void an_unresolved_handle_is_an_error(struct drill *d)
+/* It waits for its neighbour, and those behind it; then it fails for a reason that is told. */
+static void an_unresolved_handle_is_waited_for(struct drill *d)
+{
+	start(d);
+	d->ep.path.resolved = false;
+	post(d, "SEND 100 len 8 ah 0x11 qpn 0x22");
+	post(d, "SEND 101 len 8 ah 0x11 qpn 0x22");
+	expect_nothing(d);
+	pass(d, DRILL_S);
+	expect_nothing(d);
+	expect_no_cqe(d);
+	d->ep.path.resolved = true;
+	pass(d, DRILL_MS);
+	expect(d,
+		"UD_SEND_ONLY psn +0 qkey 0x00000000 sqpn 0x000011 len 8;"
+		"UD_SEND_ONLY psn +1 qkey 0x00000000 sqpn 0x000011 len 8");
+	expect_cqe(d, "send 100 SUCCESS len 8; send 101 SUCCESS len 8");
+	/* A timer that is left over does nothing. */
+	pass(d, 10 * DRILL_S);
+	expect_nothing(d);
+}
+
+static void a_neighbour_that_does_not_answer_is_an_error(struct drill *d)
 {
 	start(d);
 	d->ep.path.resolved = false;
 	post(d, "SEND 100 len 8 ah 0x11 qpn 0x22");
 	expect_nothing(d);
-	expect_cqe(d, "send 100 LOC_QP_OP_ERR why 0x11");
+	for (int i = 0; i < 2999; i++) {
+		pass(d, DRILL_MS);
+		expect_nothing(d);
+	}
+	expect_no_cqe(d);
+	pass(d, DRILL_MS);
+	expect_nothing(d);
+	expect_cqe(d, "send 100 RETRY_EXC_ERR why 0x11");
 	expect_state(d, UROCE_QP_SQE);
+	expect_number(d, d->ep.qp->report.cause, UROCE_CAUSE_PATH);
+	/* The next one has its own three seconds. */
+	expect_number(d, recover(d), 0);
+	post(d, "SEND 101 len 8 ah 0x11 qpn 0x22");
+	expect_nothing(d);
+	pass(d, DRILL_S);
+	expect_nothing(d);
+	d->ep.path.resolved = true;
+	pass(d, DRILL_MS);
+	expect(d, "UD_SEND_ONLY psn +1 qkey 0x00000000 sqpn 0x000011 len 8");
+	expect_cqe(d, "send 101 SUCCESS len 8");
 }
 
 static void handles_are_of_a_domain(struct drill *d)
@@ -527,7 +567,9 @@ int main(void)
 		{"what cannot be sent leads to SQE, and RTS recovers",
 			what_cannot_be_sent_leads_to_sqe},
 		{"a handle without a MAC is an error, not a wait",
-			an_unresolved_handle_is_an_error},
+			an_unresolved_handle_is_waited_for},
+		{"a neighbour that does not answer is an error",
+			a_neighbour_that_does_not_answer_is_an_error},
 		{"a handle is of its domain, and gone when cleared", handles_are_of_a_domain},
 		{"the IPv4 header lies in the last 20 of 40 bytes",
 			the_header_lies_in_the_last_20_of_40_bytes},

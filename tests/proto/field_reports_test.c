@@ -496,7 +496,12 @@ static void datagram_has_a_mac(struct drill *d)
 	d->ep.path.resolved = false;
 	post(d, "SEND 101 len 8 ah 0x11 qpn 0x22");
 	expect_nothing(d);
-	expect_cqe(d, "send 100 SUCCESS len 8; send 101 LOC_QP_OP_ERR why 0x11");
+	expect_cqe(d, "send 100 SUCCESS len 8");
+	for (int ms = 0; ms < 3000; ms++) {
+		pass(d, DRILL_MS);
+		expect_nothing(d);
+	}
+	expect_cqe(d, "send 101 RETRY_EXC_ERR why 0x11");
 }
 
 static void too_long_datagram_is_dropped_in_silence(struct drill *d)

@@ -252,7 +252,7 @@ static void refused(struct drill *d)
 	/* No fault of what was posted. */
 	expect_cqe(d, "send 100 WR_FLUSH_ERR");
 	expect_dead(d);
-	expect_number(d, d->ep.qp->report.cause, UROCE_CAUSE_NAK);
+	expect_number(d, d->ep.qp->report.cause, UROCE_CAUSE_KEEPALIVE_REFUSED);
 	expect_number(d, d->ep.qp->report.status, UROCE_STATUS_REM_INV_REQ_ERR);
 	start_asked(d);
 	inject(d, "ACKNOWLEDGE psn +0 NAK 2");

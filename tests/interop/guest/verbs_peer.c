@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "peer.h"
+#include "talk.h"
 
 enum {
 	GIDS_SEARCHED = 16,
@@ -409,5 +410,5 @@ int main(void)
 		perror("verbs_peer");
 		return 1;
 	}
-	return peer_talk();
+	return peer_talk(NULL);
 }
