@@ -232,9 +232,9 @@ static void merge_findings(
 }
 
 static void merge(
-	struct uroce_analysis *a, struct uroce_connection *into, struct uroce_connection *from)
+	struct uroce_analysis *a, struct uroce_connection *into, struct uroce_stream *second)
 {
-	struct uroce_stream *second = from->streams[0];
+	struct uroce_connection *from = second->connection;
 
 	into->streams[1] = second;
 	second->connection = into;
@@ -270,12 +270,11 @@ void uroce_streams_pair(struct uroce_analysis *a, struct uroce_stream *f, struct
 {
 	bool f_first = f->connection->number < g->connection->number;
 	struct uroce_connection *into = f_first ? f->connection : g->connection;
-	struct uroce_connection *from = f_first ? g->connection : f->connection;
 
-	if (f->paired || g->paired || into == from)
+	if (f->paired || g->paired || f->connection == g->connection)
 		return;
 	f->paired = g->paired = true;
-	merge(a, into, from);
+	merge(a, into, f_first ? g : f);
 	into->confidence = confidence;
 	take_backlog(a, f);
 	take_backlog(a, g);
