@@ -7,6 +7,7 @@
  * can be written to a capture of their own.
  */
 #include "pcap_replay.h"
+#include "pcap_rerun.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -42,6 +43,10 @@ static const char help[] =
 	"  --responder     only as responder\n"
 	"  --requester     only as requester\n"
 	"  --write OUT     write what the engine sends to the capture OUT\n"
+	"  --faults LIST   instead, run each RC exchange once more with the engine at both ends "
+	"and\n"
+	"                  these faults between them: does it recover, and with the same memory?\n"
+	"  --faults-file F the same, with the faults in a file, one a line\n"
 	"  --json          one JSON object a line for each exchange and role\n"
 	"  --help          print this\n"
 	"\n"
@@ -52,12 +57,20 @@ static const char help[] =
 	"  differs  in a way that no rule allows; the first such packet is shown\n"
 	"  skipped  cannot be replayed; the reason is given\n"
 	"\n"
+	"faults are KIND[:ARGUMENT]@EXCHANGE:PSN[#TURN][/a], exchanges numbered as --faults "
+	"prints\n"
+	"them; +N is a PSN counted from the exchange's first, TURN 2 the second time it is sent, "
+	"/a an\n"
+	"answer. Kinds: drop, delay:TIME, duplicate[:TIME], reorder[:PACKETS], corrupt[:BIT], ce.\n"
+	"  uroce-pcap replay --faults drop@1:+3,drop@1:+3#2,delay:5ms@2:+0/a roce.pcap\n"
+	"\n"
 	"Not compared are fields that no peer may rely on: IPv4 identification, TTL, TOS and the\n"
 	"checksum over them, IPv6 hop limit, traffic class and flow label, the UDP source port,\n"
 	"MigReq. The ICRC is, with those fields put equal.\n"
 	"Frames that the wire lost behind the capturing side are told by what was sent again.\n"
 	"\n"
-	"exit status: 0 nothing differs; 1 something does, or FILE cannot be read; 2 wrong "
+	"exit status: 0 nothing differs, all recover; 1 something does not, or FILE cannot be "
+	"read; 2 wrong "
 	"arguments;\n"
 	"3 FILE is damaged (what could be read was replayed)\n";
 
@@ -66,6 +79,8 @@ struct options {
 	const char *write;
 	bool json;
 	bool only[2]; /* by role */
+	bool rerun;
+	struct uroce_faults faults;
 };
 
 struct totals {
@@ -209,12 +224,28 @@ static int replay_all(const struct uroce_exchanges *all, const struct options *o
 	return tap->err;
 }
 
+/* The exit status, once everything is written. */
+static int run(const struct uroce_exchanges *all, const struct options *o, struct tap *tap,
+	struct totals *t, int *err)
+{
+	const struct uroce_replay_tap frames = {.frame = tap_frame, .arg = tap};
+	int broken;
+
+	if (!o->rerun) {
+		*err = replay_all(all, o, tap, t);
+		return t->verdicts[UROCE_REPLAY_DIFFERS] > 0 ? EXIT_DIFFERS : EXIT_AGREES;
+	}
+	broken = rerun_all(all, &o->faults, o->json, tap->writer ? &frames : NULL);
+	*err = broken < 0 ? broken : tap->err;
+	return broken > 0 ? EXIT_DIFFERS : EXIT_AGREES;
+}
+
 static int replay(const struct uroce_exchanges *all, const struct options *o)
 {
 	char err_text[UROCE_PCAP_ERROR_BYTES];
 	struct totals totals = {.exchanges = all->num};
 	struct tap tap = {0};
-	int err = 0;
+	int err = 0, status;
 
 	if (o->write)
 		err = uroce_pcap_writer_open(o->write, &tap.writer, err_text, sizeof(err_text));
@@ -222,16 +253,16 @@ static int replay(const struct uroce_exchanges *all, const struct options *o)
 		fprintf(stderr, "uroce-pcap: %s\n", err_text);
 		return EXIT_DIFFERS;
 	}
-	err = replay_all(all, o, &tap, &totals);
+	status = run(all, o, &tap, &totals, &err);
 	if (tap.writer && uroce_pcap_writer_close(tap.writer) != 0 && !err)
 		err = -EIO;
 	if (err) {
 		fprintf(stderr, "uroce-pcap: the replay stopped: %s\n", strerror(-err));
 		return EXIT_DIFFERS;
 	}
-	if (!o->json)
+	if (!o->json && !o->rerun)
 		print_totals(all, &totals);
-	return totals.verdicts[UROCE_REPLAY_DIFFERS] > 0 ? EXIT_DIFFERS : EXIT_AGREES;
+	return status;
 }
 
 static int replay_file(const struct options *o)
@@ -254,32 +285,68 @@ static int replay_file(const struct options *o)
 
 /* ---- arguments ---- */
 
+static int take_faults(struct options *o, const char *value, bool is_file)
+{
+	char err[UROCE_PCAP_ERROR_BYTES];
+	int rc = is_file ? uroce_faults_read(&o->faults, value, err, sizeof(err))
+			 : uroce_faults_parse(&o->faults, value, err, sizeof(err));
+
+	o->rerun = true;
+	if (!rc)
+		return 0;
+	fprintf(stderr, "uroce-pcap: %s\n", err);
+	return EXIT_USAGE;
+}
+
+/* An option and its value. -1: it is none of these. */
+static int take_option(struct options *o, const char *option, const char *value)
+{
+	bool is_file = strcmp(option, "--faults-file") == 0;
+
+	if (!is_file && strcmp(option, "--faults") != 0 && strcmp(option, "--write") != 0)
+		return -1;
+	if (!value) {
+		fprintf(stderr, "uroce-pcap: %s needs a value; replay --help explains\n", option);
+		return EXIT_USAGE;
+	}
+	if (strcmp(option, "--write") != 0)
+		return take_faults(o, value, is_file);
+	o->write = value;
+	return 0;
+}
+
+static int take_word(struct options *o, const char *word)
+{
+	if (strcmp(word, "--json") == 0) {
+		o->json = true;
+	} else if (strcmp(word, "--responder") == 0) {
+		o->only[UROCE_REPLAY_RESPONDER] = true;
+	} else if (strcmp(word, "--requester") == 0) {
+		o->only[UROCE_REPLAY_REQUESTER] = true;
+	} else if (word[0] == '-' && word[1] != '\0') {
+		fprintf(stderr, "uroce-pcap: replay has no option %s; --help lists them\n", word);
+		return EXIT_USAGE;
+	} else if (o->path) {
+		fprintf(stderr, "uroce-pcap: replay takes one FILE, and got both %s and %s\n",
+			o->path, word);
+		return EXIT_USAGE;
+	} else {
+		o->path = word;
+	}
+	return 0;
+}
+
 static int parse(int argc, char **argv, struct options *o)
 {
 	for (int i = 0; i < argc; i++) {
-		if (strcmp(argv[i], "--json") == 0) {
-			o->json = true;
-		} else if (strcmp(argv[i], "--responder") == 0) {
-			o->only[UROCE_REPLAY_RESPONDER] = true;
-		} else if (strcmp(argv[i], "--requester") == 0) {
-			o->only[UROCE_REPLAY_REQUESTER] = true;
-		} else if (strcmp(argv[i], "--write") == 0 && i + 1 < argc) {
-			o->write = argv[++i];
-		} else if (argv[i][0] == '-' && argv[i][1] != '\0') {
-			fprintf(stderr,
-				"uroce-pcap: replay has no option %s, or it lacks its value; "
-				"--help "
-				"lists them\n",
-				argv[i]);
-			return EXIT_USAGE;
-		} else if (o->path) {
-			fprintf(stderr,
-				"uroce-pcap: replay takes one FILE, and got both %s and %s\n",
-				o->path, argv[i]);
-			return EXIT_USAGE;
-		} else {
-			o->path = argv[i];
-		}
+		int rc = take_option(o, argv[i], i + 1 < argc ? argv[i + 1] : NULL);
+
+		if (rc < 0)
+			rc = take_word(o, argv[i]);
+		else
+			i++;
+		if (rc)
+			return rc;
 	}
 	if (o->path && !(o->only[0] && o->only[1]))
 		return 0;
@@ -302,5 +369,8 @@ int run_replay(int argc, char **argv)
 			return EXIT_AGREES;
 		}
 	status = parse(argc, argv, &o);
-	return status ? status : replay_file(&o);
+	if (!status)
+		status = replay_file(&o);
+	uroce_faults_fini(&o.faults);
+	return status;
 }

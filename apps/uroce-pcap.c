@@ -4,8 +4,8 @@
  *
  * One row of the table below is one subcommand; a subcommand gets the arguments behind its name and
  * returns the exit status. Everything that a user can get wrong ends in one line on standard error
- * that says what to do, and in one of four exit statuses: 0 done, 1 cannot read or write, 2 wrong
- * arguments, 3 the capture is damaged (and what could be read was printed).
+ * that says what to do, and in an exit status: 0 done, 1 cannot read or write, 2 wrong arguments,
+ * 3 the capture is damaged (and what could be read was printed), 4 analyze found what is wrong.
  *
  * Frames go to standard output one a line and nothing else does, so that the output can be piped.
  */
@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "pcap_analyze.h"
 #include "pcap_replay.h"
 
 #include "pcap/reader.h"
@@ -35,6 +36,7 @@ static const struct subcommand {
 	const char *summary;
 } subcommands[] = {
 	{"dump", run_dump, "print every frame of a capture, one line each"},
+	{"analyze", run_analyze, "connections, latencies, and what is wrong, in words"},
 	{"replay", run_replay, "replay it against the engine, and compare the answers"},
 };
 
@@ -100,6 +102,7 @@ static void print_help(void)
 	       "examples:\n"
 	       "  uroce-pcap dump roce.pcap          one line a frame\n"
 	       "  uroce-pcap dump --json roce.pcap   one JSON object a frame\n"
+	       "  uroce-pcap analyze roce.pcap       what is in it, and what is wrong in it\n"
 	       "  uroce-pcap replay roce.pcap        does the engine answer as the recorded peer?\n"
 	       "  uroce-pcap dump --help             what the lines mean, and how to record a "
 	       "capture\n");

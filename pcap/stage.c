@@ -214,18 +214,27 @@ uint32_t uroce_stage_tx(struct uroce_stage *stage, uint8_t *data)
 	return uroce_core_tx(&stage->core, stage->now_ns, &slot, 1) == 1 ? slot.bytes : 0;
 }
 
+static void count(struct uroce_stage *stage, const struct uroce_cqe *cqe)
+{
+	if (cqe->status == UROCE_STATUS_SUCCESS && cqe->opcode >= UROCE_WC_RECV) {
+		stage->received++;
+	} else if (cqe->status == UROCE_STATUS_SUCCESS) {
+		stage->completed++;
+	} else if (stage->failed++ == 0) {
+		stage->first_failure = cqe->status;
+	}
+}
+
 void uroce_stage_drain(struct uroce_stage *stage)
 {
 	struct uroce_core_event events[8];
 	struct uroce_cqe cqes[32];
-
 	uint32_t n;
 
 	do {
 		n = uroce_cq_pop(stage->cq, cqes, 32);
 		for (uint32_t i = 0; i < n; i++)
-			stage->received += cqes[i].opcode >= UROCE_WC_RECV &&
-				cqes[i].status == UROCE_STATUS_SUCCESS;
+			count(stage, &cqes[i]);
 	} while (n > 0);
 	while (uroce_core_events(&stage->core, events, 8) == 8)
 		;

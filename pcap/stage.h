@@ -43,7 +43,10 @@ struct uroce_stage {
 	struct uroce_cq *cq;
 	struct uroce_qp *qp;
 	uint64_t now_ns;
-	uint32_t received; /* receives that completed with success */
+	uint32_t received;  /* receives that completed with success */
+	uint32_t completed; /* work requests that did */
+	uint32_t failed;    /* completions of anything else */
+	enum uroce_status first_failure;
 };
 
 /* 0, -ENOMEM, or -EINVAL for numbers that no queue pair can have. fini in every case. */

@@ -246,6 +246,8 @@ static void transmit(struct net *net, uint32_t from, uint8_t *data, uint32_t byt
 	struct fates fates = {0};
 	uint64_t at_switch_ns;
 
+	if (net->conf.tap)
+		net->conf.tap(net->conf.tap_arg, net->now_ns, data, bytes);
 	if (port->up_free_ns < net->now_ns)
 		port->up_free_ns = net->now_ns;
 	port->up_free_ns += bytes * port->conf.ns_per_kib / 1024;

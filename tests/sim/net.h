@@ -74,6 +74,9 @@ struct net_conf {
 	uint32_t num_fates;
 	const struct net_pause *pauses;
 	uint32_t num_pauses;
+	/* Sees every frame as it leaves its node, also those that will be lost. */
+	void (*tap)(void *arg, uint64_t time_ns, const uint8_t *data, uint32_t bytes);
+	void *tap_arg;
 };
 
 /* The frames for one queue pair number. */

@@ -192,9 +192,9 @@ static void texts_are_worlds(void)
 static void what_is_no_text_is_refused(void)
 {
 	static const char *const texts[] = {"", "seed", "seed=", "seed=x", "seed=1 ", "seed=1 ops",
-		"seed=1 ops=16:1", "seed=1 ops=0", "seed=1 ops=0:1,", "seed=1 fates=101:2",
-		"seed=1 fates=101:2:Q", "seed=1 fates=101:2:D", "seed=1 fates=101:2:L5",
-		"seed=1 nodes=6", "seed=1 and more", "nodes=2"};
+		"seed=1 ops=16:1", "seed=1 ops=0", "seed=1 ops=0:1,", "seed=1 fates=drop@0x101",
+		"seed=1 fates=quit@0x101#2", "seed=1 fates=delay@0x101#2",
+		"seed=1 fates=drop:5@0x101#2", "seed=1 nodes=6", "seed=1 and more", "nodes=2"};
 
 	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
 		struct world_part part;

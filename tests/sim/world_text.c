@@ -2,12 +2,13 @@
 /*
  * Worlds in words. A part of a world is one line of key=value:
  *
- *	seed=17 nodes=3 plant=1 ops=0:2,5:1f pauses=1 fates=101:2:L,100:7:D300,104:9:F80,104:9:X0
+ *	seed=17 nodes=3 plant=1 ops=0:2,5:1f pauses=1 fates=drop@0x101#2,delay:300ns@0x100#7
  *
  * nodes and plant only if they are not 0; ops by direction, as a mask in base 16, "ops=all" for all
- * of all; fates by queue pair number (base 16), turn and kind: Lost, Delayed by ns, Flipped bit,
- * eXtra copy ns later; no fates= at all: faults by chance.
+ * of all; fates by queue pair number and turn, in the words of pcap/fault.h; no fates= at all:
+ *faults by chance.
  */
+#define _GNU_SOURCE
 #include "world.h"
 
 #include <inttypes.h>
@@ -16,7 +17,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char fate_letters[] = "LDFX";
+#include "pcap/fault.h"
+
+static const enum uroce_fault_kind fault_kinds[] = {
+	[NET_LOSE] = UROCE_FAULT_DROP,
+	[NET_DELAY] = UROCE_FAULT_DELAY,
+	[NET_FLIP] = UROCE_FAULT_CORRUPT,
+	[NET_DUPLICATE] = UROCE_FAULT_DUPLICATE,
+};
+
+#define FAULT_KINDS (sizeof(fault_kinds) / sizeof(fault_kinds[0]))
 
 /* ---- writing ---- */
 
@@ -81,11 +91,15 @@ void world_part_text(const struct world_part *part, char *text, size_t bytes)
 	add(&t, " fates=");
 	for (uint32_t i = 0; i < part->num_fates; i++) {
 		const struct net_fate *fate = &part->fates[i];
+		struct uroce_fault fault = {.kind = fault_kinds[fate->kind],
+			.by_qpn = true,
+			.connection = fate->qpn,
+			.turn = fate->number,
+			.arg = fate->arg};
+		char word[64];
 
-		add(&t, "%s%x:%u:%c", i ? "," : "", fate->qpn, fate->number,
-			fate_letters[fate->kind]);
-		if (fate->kind != NET_LOSE)
-			add(&t, "%" PRIu64, fate->arg);
+		uroce_fault_print(&fault, word, sizeof(word));
+		add(&t, "%s%s", i ? "," : "", word);
 	}
 }
 
@@ -132,39 +146,34 @@ static bool read_ops(struct world_part *part, const char **at)
 	return true;
 }
 
-static bool read_fate(struct net_fate *fate, const char **at)
+static bool read_fate(struct net_fate *fate, const struct uroce_fault *fault)
 {
-	uint64_t qpn, number, arg = 0;
-	const char *letter;
+	size_t kind = 0;
 
-	if (!read_number(at, 16, &qpn) || !read_char(at, ':') || !read_number(at, 10, &number) ||
-		!read_char(at, ':'))
-		return false;
-	letter = **at ? strchr(fate_letters, **at) : NULL;
-	if (!letter)
-		return false;
-	++*at;
-	if (*letter != 'L' && !read_number(at, 10, &arg))
-		return false;
+	while (kind < FAULT_KINDS && fault_kinds[kind] != fault->kind)
+		kind++;
 	*fate = (struct net_fate){
-		(uint32_t)qpn, (uint32_t)number, (enum net_fate_kind)(letter - fate_letters), arg};
-	return true;
+		fault->connection, fault->turn, (enum net_fate_kind)kind, fault->arg};
+	return fault->by_qpn && kind < FAULT_KINDS;
 }
 
 static bool read_fates(struct world_part *part, const char **at)
 {
+	size_t n = strcspn(*at, " ");
+	char *words = strndup(*at, n), err[256];
+	struct uroce_faults faults = {0};
+	bool good = words && uroce_faults_parse(&faults, words, err, sizeof(err)) == 0;
+
 	part->explicit_fates = true;
-	if (**at == ' ' || **at == '\0')
-		return true;
-	do {
-		part->fates = realloc(part->fates, (part->num_fates + 1) * sizeof(part->fates[0]));
-		if (!part->fates)
-			abort();
-		if (!read_fate(&part->fates[part->num_fates], at))
-			return false;
-		part->num_fates++;
-	} while (read_char(at, ','));
-	return true;
+	part->fates = calloc(faults.num + 1, sizeof(part->fates[0]));
+	if (!part->fates)
+		abort();
+	for (; good && part->num_fates < faults.num; part->num_fates++)
+		good = read_fate(&part->fates[part->num_fates], &faults.list[part->num_fates]);
+	*at += n;
+	uroce_faults_fini(&faults);
+	free(words);
+	return good;
 }
 
 static bool is_key(const char **at, const char *key)
