@@ -221,10 +221,8 @@ static void say_cause(struct text *t, const struct uroce_qp_report *r)
 		say(t, "a completion queue of %u entries overflowed", r->detail);
 		break;
 	case UROCE_CAUSE_PATH:
-		say(t,
-			"the MAC address of the peer, or of the gateway to it, is not known: "
-			"nobody "
-			"answered for it on the link, and uroce_device_neighbour_set has set none");
+		say(t, "the MAC address of the peer, or of the gateway to it, is not known: %s",
+			"nobody answered for it on the link, and none was set");
 		break;
 	case UROCE_CAUSE_MODIFIED:
 		say(t, "the application moved the queue pair to ERR");

@@ -124,7 +124,8 @@ def kind_of_system_header(header):
         if stem.startswith("rte_"):
             return "dpdk"
     for prefix, kind in (("isa-l/", "isa-l"), ("pcap/", "libpcap"), ("CUnit/", "cunit"),
-                         ("sanitizer/", "sanitizer"), ("infiniband/", "verbs")):
+                         ("sanitizer/", "sanitizer"), ("infiniband/", "verbs"),
+                         ("rdma/", "verbs")):
         if header.startswith(prefix):
             return kind
     return {"isa-l.h": "isa-l", "pcap.h": "libpcap"}.get(header, "unknown")
