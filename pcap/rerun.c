@@ -531,7 +531,7 @@ static void judge(struct uroce_rerun_result *result, const struct outcome *witho
 	if (with->failed)
 		snprintf(result->words, sizeof(result->words),
 			"%u work requests did not complete; the first one's status is %u",
-			with->failed, with->first_failure);
+			with->failed, (unsigned int)with->first_failure);
 	else if (with->completed != without->completed)
 		snprintf(result->words, sizeof(result->words),
 			"%u work requests completed, and %u without the faults", with->completed,

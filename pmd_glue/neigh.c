@@ -196,6 +196,17 @@ static void learn(struct uroce_neigh *neigh, struct uroce_neigh_entry *e, uint64
 	note_due(neigh, e->due_ns);
 }
 
+/* Somebody says that it has another MAC, and may be wrong: it is asked. */
+static void doubt(struct uroce_neigh *neigh, struct uroce_neigh_entry *e, const uint8_t mac[6])
+{
+	if (e->state != UROCE_NEIGH_KNOWN || memcmp(e->mac, mac, sizeof(e->mac)) == 0)
+		return;
+	e->state = UROCE_NEIGH_DOUBTED;
+	e->tries = 0;
+	e->due_ns = 0;
+	note_due(neigh, 0);
+}
+
 int uroce_neigh_tell(struct uroce_neigh *neigh, struct uroce_hop hop, const uint8_t mac[6],
 	bool asks, uint64_t now_ns)
 {
@@ -207,9 +218,13 @@ int uroce_neigh_tell(struct uroce_neigh *neigh, struct uroce_hop hop, const uint
 		e->state = UROCE_NEIGH_STATIC;
 		e->by_record = true;
 		set_mac(neigh, e, mac);
-	} else if (e && asks && e->version == 0) {
-		set_mac(neigh, e, mac);
-		learn(neigh, e, now_ns);
+	} else if (e && asks && e->state != UROCE_NEIGH_STATIC) {
+		if (e->version == 0 || e->users == 0) {
+			set_mac(neigh, e, mac);
+			learn(neigh, e, now_ns);
+		} else {
+			doubt(neigh, e, mac);
+		}
 	}
 	if (e && e->users == 0)
 		e->used_ns = now_ns;
@@ -312,12 +327,8 @@ void uroce_neigh_doubt(struct uroce_neigh *neigh, struct uroce_hop hop, const ui
 {
 	struct uroce_neigh_entry *e = find(neigh, hop);
 
-	if (!e || e->state != UROCE_NEIGH_KNOWN || memcmp(e->mac, mac, sizeof(e->mac)) == 0)
-		return;
-	e->state = UROCE_NEIGH_DOUBTED;
-	e->tries = 0;
-	e->due_ns = 0;
-	note_due(neigh, 0);
+	if (e)
+		doubt(neigh, e, mac);
 }
 
 struct uroce_neigh_own *uroce_neigh_find_own(struct uroce_neigh *neigh, struct uroce_hop hop)

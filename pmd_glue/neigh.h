@@ -125,8 +125,9 @@ int uroce_neigh_set(struct uroce_neigh *neigh, struct uroce_hop hop, const uint8
 /* It says otherwise: the MAC is kept, and doubted. */
 void uroce_neigh_unset(struct uroce_neigh *neigh, struct uroce_hop hop);
 /*
- * A peer's record has it. It is believed where nothing is known yet, and followed up like any other
- * if asks; where nobody is asked on this port, it is all that there is. -ENOMEM as above.
+ * A peer's record has it. It is believed where nothing is known yet or nobody uses what is, and
+ * followed up like any other if asks; while somebody does, the wire is asked. Where nobody is asked
+ * on this port, it is all that there is. -ENOMEM as above.
  */
 int uroce_neigh_tell(struct uroce_neigh *neigh, struct uroce_hop hop, const uint8_t mac[6],
 	bool asks, uint64_t now_ns);

@@ -434,15 +434,23 @@ static void what_a_record_tells_is_no_law(void)
 	CU_ASSERT_EQUAL(neigh.counters.changed, 1);
 	CU_ASSERT_EQUAL(find_mac(ip(2), mac), 2);
 	CU_ASSERT_EQUAL(memcmp(mac, mac_3, 6), 0);
-	/* What the wire said stands against another record. */
+	/* What the wire said of one in use stands against another record; but it is asked. */
+	CU_ASSERT_EQUAL(next(), 0);
 	CU_ASSERT_EQUAL(uroce_neigh_tell(&neigh, untagged(ip(2)), mac_2, true, now_ns), 0);
 	CU_ASSERT_EQUAL(find_mac(ip(2), mac), 2);
+	CU_ASSERT_EQUAL(next(), 60);
+	answer_as(mac_3);
+	/* Of one that nobody uses the record is newer. */
+	uroce_neigh_release(&neigh, untagged(ip(2)), now_ns);
+	CU_ASSERT_EQUAL(uroce_neigh_tell(&neigh, untagged(ip(2)), mac_2, true, now_ns), 0);
+	CU_ASSERT_EQUAL(find_mac(ip(2), mac), 3);
+	CU_ASSERT_EQUAL(hold(ip(2)), 0);
 	for (uint32_t i = 0; i < 2 * UROCE_NEIGH_MAX; i++)
 		CU_ASSERT_EQUAL(
 			uroce_neigh_tell(&neigh, untagged(uroce_gid_of_ipv4(0x0a000000 + i)), mac_3,
 				i & 1, now_ns + i),
 			0);
-	CU_ASSERT_EQUAL(find_mac(ip(2), mac), 2);
+	CU_ASSERT_EQUAL(find_mac(ip(2), mac), 3);
 	uroce_neigh_fini(&neigh);
 }
 

@@ -131,7 +131,7 @@ def test_vlan(perf):
             rig.demand(port["addr"] == "192.0.2.1#100", port)
             known = rig.ask_telemetry(pair.prefix(1), "/uroce/neighbours")["port_0"]["entries"]
             rig.demand(len(known) == 1 and known[0].startswith("192.0.2.1#100 ") and
-                       known[0].endswith(" static"), known)
+                       known[0].endswith(" known"), known)
         for tag, answer in (("0x0064", 0x6064), ("0xe064", 0x6064), ("0x0065", None),
                             ("0x0000", None), ("none", None)):
             with rig.check("%s: a neighbour with tag %s is %sanswered" %
