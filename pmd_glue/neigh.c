@@ -232,8 +232,7 @@ int uroce_neigh_tell(struct uroce_neigh *neigh, struct uroce_hop hop, const uint
 	return e ? 0 : -ENOMEM;
 }
 
-/* How many MACs it has had; 0: none is known, and mac is not written. */
-static uint32_t look(struct uroce_neigh *neigh, struct uroce_hop hop, uint8_t mac[6])
+uint32_t uroce_neigh_look(struct uroce_neigh *neigh, struct uroce_hop hop, uint8_t mac[6])
 {
 	const struct uroce_neigh_entry *e = find(neigh, hop);
 
@@ -243,17 +242,12 @@ static uint32_t look(struct uroce_neigh *neigh, struct uroce_hop hop, uint8_t ma
 	return e->version;
 }
 
-bool uroce_neigh_look(struct uroce_neigh *neigh, struct uroce_hop hop, uint8_t mac[6])
-{
-	return look(neigh, hop, mac) > 0;
-}
-
 uint32_t uroce_neigh_find(struct uroce_neigh *neigh, struct uroce_hop hop, uint8_t mac[6])
 {
 	uint32_t version;
 
 	pthread_mutex_lock(&neigh->lock);
-	version = look(neigh, hop, mac);
+	version = uroce_neigh_look(neigh, hop, mac);
 	pthread_mutex_unlock(&neigh->lock);
 	return version;
 }

@@ -174,8 +174,8 @@ struct uroce_neigh_frame {
 /* Under the lock: somebody says that the address has this MAC. */
 void uroce_neigh_hear(
 	struct uroce_neigh *neigh, uint64_t now_ns, struct uroce_hop hop, const uint8_t mac[6]);
-/* Under the lock: whether a MAC is known for it, and which. */
-bool uroce_neigh_look(struct uroce_neigh *neigh, struct uroce_hop hop, uint8_t mac[6]);
+/* Under the lock: what uroce_neigh_find says. */
+uint32_t uroce_neigh_look(struct uroce_neigh *neigh, struct uroce_hop hop, uint8_t mac[6]);
 /* Under the lock: it answers, so its MAC is still right. */
 void uroce_neigh_confirm(struct uroce_neigh *neigh, uint64_t now_ns, struct uroce_hop hop);
 /* Under the lock: somebody else speaks for it too; it is asked. */
