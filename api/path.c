@@ -222,17 +222,16 @@ int uroce_path_learn(
 {
 	static const uint8_t none[6];
 	uint8_t known[6];
+	struct uroce_hop hop;
 	int err = uroce_path_check(dev, route);
 
 	if (err || needs_no_neighbour(dev, route->gid))
 		return err;
+	hop = hop_of(dev, route);
 	/* Of a peer beyond a gateway it is the gateway's that matters. */
-	if (memcmp(mac, none, sizeof(none)) != 0 &&
-		uroce_gid_equal(hop_of(dev, route).addr, route->gid))
-		return tell_mac(dev, hop_of(dev, route), mac);
-	return dev->resolves || uroce_neigh_find(&dev->neigh, hop_of(dev, route), known) > 0
-		? 0
-		: -EHOSTUNREACH;
+	if (memcmp(mac, none, sizeof(none)) != 0 && uroce_gid_equal(hop.addr, route->gid))
+		return tell_mac(dev, hop, mac);
+	return dev->resolves || uroce_neigh_find(&dev->neigh, hop, known) > 0 ? 0 : -EHOSTUNREACH;
 }
 
 void uroce_path_follow(struct uroce_worker *worker, uint64_t now_ns)

@@ -171,18 +171,23 @@ int uroce_neigh_set(struct uroce_neigh *neigh, struct uroce_hop hop, const uint8
 	return e ? 0 : -ENOMEM;
 }
 
+/* Its MAC holds, but it is asked at once. */
+static void begin_to_doubt(struct uroce_neigh *neigh, struct uroce_neigh_entry *e)
+{
+	e->state = UROCE_NEIGH_DOUBTED;
+	e->tries = 0;
+	e->due_ns = 0;
+	note_due(neigh, 0);
+}
+
 void uroce_neigh_unset(struct uroce_neigh *neigh, struct uroce_hop hop)
 {
 	struct uroce_neigh_entry *e;
 
 	pthread_mutex_lock(&neigh->lock);
 	e = find(neigh, hop);
-	if (e && e->state == UROCE_NEIGH_STATIC) {
-		e->state = UROCE_NEIGH_DOUBTED;
-		e->tries = 0;
-		e->due_ns = 0;
-		note_due(neigh, 0);
-	}
+	if (e && e->state == UROCE_NEIGH_STATIC)
+		begin_to_doubt(neigh, e);
 	pthread_mutex_unlock(&neigh->lock);
 }
 
@@ -199,12 +204,8 @@ static void learn(struct uroce_neigh *neigh, struct uroce_neigh_entry *e, uint64
 /* Somebody says that it has another MAC, and may be wrong: it is asked. */
 static void doubt(struct uroce_neigh *neigh, struct uroce_neigh_entry *e, const uint8_t mac[6])
 {
-	if (e->state != UROCE_NEIGH_KNOWN || memcmp(e->mac, mac, sizeof(e->mac)) == 0)
-		return;
-	e->state = UROCE_NEIGH_DOUBTED;
-	e->tries = 0;
-	e->due_ns = 0;
-	note_due(neigh, 0);
+	if (e->state == UROCE_NEIGH_KNOWN && memcmp(e->mac, mac, sizeof(e->mac)) != 0)
+		begin_to_doubt(neigh, e);
 }
 
 int uroce_neigh_tell(struct uroce_neigh *neigh, struct uroce_hop hop, const uint8_t mac[6],
