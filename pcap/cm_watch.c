@@ -10,9 +10,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "engine/cm_status.h"
 #include "engine/mad.h"
-#include "pcap/streams.h"
 #include "pcap/requests.h"
+#include "pcap/streams.h"
 
 enum {
 	EXCHANGES_MAX = 8192, /* the newest are known */
@@ -40,32 +41,18 @@ struct uroce_cm_watch {
 	uint32_t num; /* free-running */
 };
 
-const char *uroce_cm_watch_reason(uint16_t reason)
+/* A REJ's reason in words. */
+static const char *reason_text(uint16_t reason)
 {
-	static const char *const words[] = {
-		[1] = "no queue pair is free",
-		[2] = "no end-to-end context is free",
-		[3] = "no resources are free",
-		[4] = "the other end did not answer in time",
-		[5] = "the request is not supported",
-		[6] = "unknown communication id",
-		[7] = "unknown communication instance",
-		[8] = "nobody listens there",
-		[9] = "the transport service is not offered",
-		[10] = "a stale connection is in the way",
-		[12] = "the GID is not one of the receiver's",
-		[18] = "the packet rate is refused",
-		[24] = "the GID of the alternate path is refused",
-		[26] = "the path MTU is not possible",
-		[27] = "too few responder resources",
-		[28] = "the application refused",
-		[29] = "the RNR retry count is refused",
-		[30] = "the communication id is in use",
-		[31] = "the class version is not supported",
-	};
-	const char *word = reason < sizeof(words) / sizeof(words[0]) ? words[reason] : NULL;
-
-	return word ? word : "another reason";
+#define CASE(name, number, text) \
+	case number: \
+		return text;
+	switch (reason) {
+		UROCE_CM_REJECTS(CASE)
+	default:
+		return "another reason";
+	}
+#undef CASE
 }
 
 /* The newest exchange with this end's id; active: the end that asked. */
@@ -159,7 +146,6 @@ static void take_rep(struct uroce_analysis *a, struct uroce_connection *c,
 	x->connection = to_passive->connection;
 	x->connection->service_id = x->service_id;
 	x->connection->mtu_bytes = x->mtu_bytes;
-	x->connection->mtu_stated = x->mtu_bytes > 0;
 	x->connection->first_ns = x->req_ns;
 }
 
@@ -192,7 +178,7 @@ static void take_rej(struct uroce_analysis *a, struct uroce_connection *c,
 	finding = uroce_analysis_note(a, x && x->connection ? x->connection : c,
 		UROCE_FINDING_CM_REJECTED, x ? x->req_frame : p->number, 0,
 		"frame %" PRIu64 " rejects a connection: reason %u, %s", p->number, mad->rej.reason,
-		uroce_cm_watch_reason(mad->rej.reason));
+		reason_text(mad->rej.reason));
 	if (finding && x)
 		uroce_finding_frame(finding, p->number);
 	if (x)

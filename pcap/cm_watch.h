@@ -13,7 +13,5 @@ void uroce_cm_watch_take(
 	struct uroce_analysis *a, struct uroce_connection *c, const struct uroce_packet *p);
 void uroce_cm_watch_finish(struct uroce_analysis *a);
 void uroce_cm_watch_fini(struct uroce_analysis *a);
-/* A REJ's reason in words. */
-const char *uroce_cm_watch_reason(uint16_t reason);
 
 #endif
