@@ -13,7 +13,7 @@
 void uroce_report_text(const struct uroce_analysis *a, const char *name, uint32_t most, FILE *file);
 /* One JSON object on several lines; its form is described in the README. */
 void uroce_report_json(const struct uroce_analysis *a, const char *name, FILE *file);
-/* One page of HTML that needs nothing else. */
+/* Not a page yet: what uroce_report_json writes. */
 void uroce_report_html(const struct uroce_analysis *a, const char *name, FILE *file);
 
 /* The address of one of a stream's ends as text. */
