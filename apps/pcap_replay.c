@@ -17,6 +17,7 @@
 
 #include "pcap/reader.h"
 #include "pcap/replay.h"
+#include "pcap/report.h"
 #include "pcap/writer.h"
 
 enum {
@@ -108,21 +109,6 @@ static void print_row(const struct uroce_exchange *e, int role, const struct uro
 		r->skipped ? ": " : "", r->skipped ? r->skipped : "");
 }
 
-/* Text with what JSON cannot hold escaped. */
-static void print_json_text(const char *text)
-{
-	putchar('"');
-	for (; *text; text++) {
-		if (*text == '\n')
-			fputs("\\n", stdout);
-		else if (*text == '"' || *text == '\\')
-			printf("\\%c", *text);
-		else
-			putchar(*text);
-	}
-	putchar('"');
-}
-
 static void print_json(
 	const struct uroce_exchange *e, int role, const struct uroce_replay_result *r)
 {
@@ -133,7 +119,7 @@ static void print_json(
 		e->responder_qpn, e->mtu_bytes, r->fed, r->lost, r->sent,
 		uroce_replay_verdict_name(r->verdict));
 	if (r->skipped)
-		print_json_text(r->skipped);
+		uroce_report_quote(r->skipped, stdout);
 	else
 		fputs("null", stdout);
 	fputs(", \"classes\": {", stdout);
@@ -144,7 +130,7 @@ static void print_json(
 				r->comparison.counts[c]);
 	fputs("}, \"difference\": ", stdout);
 	if (r->comparison.difference[0])
-		print_json_text(r->comparison.difference);
+		uroce_report_quote(r->comparison.difference, stdout);
 	else
 		fputs("null", stdout);
 	puts("}");

@@ -11,7 +11,6 @@
 #include <inttypes.h>
 
 #include "engine/comp.h"
-#include "engine/psn.h"
 #include "engine/wire.h"
 #include "pcap/requests.h"
 
@@ -25,27 +24,10 @@ enum {
 #define STALL_NS       10000000u
 #define STALL_ALONE_NS 500000000u
 #define UNANSWERED_NS  100000000u
-#define NS_PER_MS      1e6
-
-static struct uroce_asked *entry(const struct uroce_requests *req, uint32_t i)
-{
-	return &req->ring[i & (req->room - 1)];
-}
-
-static uint64_t since(uint64_t now_ns, uint64_t then_ns)
-{
-	return now_ns > then_ns ? now_ns - then_ns : 0;
-}
 
 static bool has_own_answer(const struct uroce_asked *e)
 {
-	return e->kind == UROCE_OP_READ || e->kind == UROCE_OP_COMPARE_SWAP ||
-		e->kind == UROCE_OP_FETCH_ADD;
-}
-
-static void mark(struct uroce_stream *g, uint64_t time_ns, uint32_t psn, enum uroce_mark what)
-{
-	uroce_series_point(&g->series, time_ns, (psn - g->req.psn_first) & UROCE_PSN_MASK, what);
+	return e->kind == UROCE_OP_READ || uroce_requests_is_atomic(e->kind);
 }
 
 /* ---- what is done ---- */
@@ -54,7 +36,7 @@ static void deliver(struct uroce_stream *g, const struct uroce_asked *e, uint64_
 {
 	struct uroce_step *step = uroce_series_step(&g->series, now_ns);
 
-	uroce_histogram_add(&g->latency, since(now_ns, e->message_ns));
+	uroce_histogram_add(&g->latency, uroce_requests_since(now_ns, e->message_ns));
 	if (g->delivered_first_ns == 0)
 		g->delivered_first_ns = e->message_ns;
 	g->delivered_last_ns = now_ns;
@@ -68,7 +50,7 @@ static void complete(
 	struct uroce_analysis *a, struct uroce_stream *g, uint64_t number, uint64_t now_ns)
 {
 	struct uroce_requests *req = &g->req;
-	struct uroce_asked *e = entry(req, req->una++);
+	struct uroce_asked *e = uroce_requests_entry(req, req->una++);
 
 	if (e->hole) {
 		uroce_analysis_note(a, g->connection, UROCE_FINDING_CAPTURE_GAP, number, 0,
@@ -117,7 +99,7 @@ static void acknowledge(struct uroce_analysis *a, struct uroce_stream *g, uint32
 	struct uroce_requests *req = &g->req;
 
 	while (req->una != req->tail) {
-		struct uroce_asked *e = entry(req, req->una);
+		struct uroce_asked *e = uroce_requests_entry(req, req->una);
 
 		if (!uroce_psn_before(uroce_psn_add(e->psn, e->pkts - 1), psn) ||
 			!may_pass(a, g, e, p))
@@ -134,7 +116,7 @@ static void check_stall(struct uroce_analysis *a, struct uroce_stream *g,
 {
 	const struct uroce_requests *req = &g->req;
 	uint64_t begin_ns = e->last_ns > req->progress_ns ? e->last_ns : req->progress_ns;
-	uint64_t took_ns = since(p->time_ns, begin_ns);
+	uint64_t took_ns = uroce_requests_since(p->time_ns, begin_ns);
 	uint64_t usual_ns = uroce_histogram_mean_ns(&g->latency);
 	bool known = g->latency.count >= STALL_SAMPLES;
 
@@ -145,7 +127,7 @@ static void check_stall(struct uroce_analysis *a, struct uroce_stream *g,
 		"frame %" PRIu64 " answers frame %" PRIu64
 		" after %.3f ms%s: the responder was slow, or "
 		"its answer waited on its way",
-		p->number, e->last_frame, (double)took_ns / NS_PER_MS,
+		p->number, e->last_frame, uroce_requests_ms(took_ns),
 		known ? ", far longer than usual" : "");
 }
 
@@ -170,12 +152,12 @@ static void take_rnr(struct uroce_analysis *a, struct uroce_stream *g,
 	uint64_t wait_ns = uroce_rnr_timer_ns(p->syndrome & UROCE_SYNDROME_VALUE_MASK);
 
 	g->rnr_naks++;
-	mark(g, p->time_ns, p->psn, UROCE_MARK_RNR);
+	uroce_requests_mark(g, p->time_ns, p->psn, UROCE_MARK_RNR);
 	note_cause(&g->req, UROCE_RESEND_RNR, wait_ns, p);
 	uroce_analysis_note(a, g->connection, UROCE_FINDING_RNR, p->number, 0,
 		"frame %" PRIu64 ": no receive was posted for PSN %u (frame %" PRIu64
 		"), try again in %.2f ms",
-		p->number, p->psn, e->last_frame, (double)wait_ns / NS_PER_MS);
+		p->number, p->psn, e->last_frame, uroce_requests_ms(wait_ns));
 }
 
 static void take_fatal(struct uroce_analysis *a, struct uroce_stream *g,
@@ -208,7 +190,7 @@ static void take_nak(struct uroce_analysis *a, struct uroce_stream *g,
 	const struct uroce_kept_answer *p, const struct uroce_asked *e)
 {
 	g->naks++;
-	mark(g, p->time_ns, p->psn, UROCE_MARK_NAK);
+	uroce_requests_mark(g, p->time_ns, p->psn, UROCE_MARK_NAK);
 	if (p->syndrome == UROCE_SYNDROME_NAK_PSN_SEQUENCE)
 		note_cause(&g->req, UROCE_RESEND_NAK, 0, p);
 	else
@@ -221,8 +203,7 @@ static void take_ack(struct uroce_analysis *a, struct uroce_stream *g,
 	uint8_t kind = p->syndrome & UROCE_SYNDROME_KIND_MASK;
 
 	if (kind == UROCE_SYNDROME_ACK) {
-		g->acks++;
-		mark(g, p->time_ns, p->psn, UROCE_MARK_ANSWER);
+		uroce_requests_mark(g, p->time_ns, p->psn, UROCE_MARK_ANSWER);
 		check_stall(a, g, e, p);
 		acknowledge(a, g, uroce_psn_add(p->psn, 1), p);
 		return;
@@ -245,7 +226,7 @@ static void finish_own(struct uroce_analysis *a, struct uroce_stream *g, struct 
 
 	check_stall(a, g, e, p);
 	acknowledge(a, g, e->psn, p);
-	if (req->una == req->tail || entry(req, req->una) != e)
+	if (req->una == req->tail || uroce_requests_entry(req, req->una) != e)
 		return; /* an older one is not done */
 	complete(a, g, p->number, p->time_ns);
 	req->progress_ns = p->time_ns;
@@ -257,8 +238,8 @@ static void finish_own(struct uroce_analysis *a, struct uroce_stream *g, struct 
 static void take_atomic(struct uroce_analysis *a, struct uroce_stream *g,
 	const struct uroce_kept_answer *p, struct uroce_asked *e)
 {
-	mark(g, p->time_ns, p->psn, UROCE_MARK_ANSWER);
-	if (e->kind != UROCE_OP_COMPARE_SWAP && e->kind != UROCE_OP_FETCH_ADD && !e->hole)
+	uroce_requests_mark(g, p->time_ns, p->psn, UROCE_MARK_ANSWER);
+	if (!uroce_requests_is_atomic(e->kind) && !e->hole)
 		uroce_analysis_note(a, g->connection, UROCE_FINDING_RESPONSE_UNASKED, p->number, 0,
 			"frame %" PRIu64 " answers an atomic, but PSN %u (frame %" PRIu64
 			") is a %s",
@@ -276,7 +257,7 @@ static void note_skipped(
 	e->lost_frame = p->number;
 	note_cause(req, UROCE_RESEND_IMPLIED, 0, p);
 	req->cause_psn = e->answer_psn;
-	mark(g, p->time_ns, e->answer_psn, UROCE_MARK_LOST);
+	uroce_requests_mark(g, p->time_ns, e->answer_psn, UROCE_MARK_LOST);
 }
 
 /* Where the answer stands; false: it was given before, and nothing more is to be said. */
@@ -346,7 +327,7 @@ static void take_read(struct uroce_analysis *a, struct uroce_stream *g,
 			p->number, p->psn, e->first_frame, uroce_op_words[e->kind]);
 		return;
 	}
-	mark(g, p->time_ns, p->psn, UROCE_MARK_ANSWER);
+	uroce_requests_mark(g, p->time_ns, p->psn, UROCE_MARK_ANSWER);
 	if (opcode->last)
 		uroce_requests_check_mtu(a, g, p->number, p->payload_bytes, opcode->name);
 	else
@@ -373,7 +354,7 @@ bool uroce_answers_fit(const struct uroce_stream *g, const struct uroce_kept_ans
 	if (kind == UROCE_OP_READ_RESPONSE)
 		return e->kind == UROCE_OP_READ;
 	if (kind == UROCE_OP_ATOMIC_ACK)
-		return e->kind == UROCE_OP_COMPARE_SWAP || e->kind == UROCE_OP_FETCH_ADD;
+		return uroce_requests_is_atomic(e->kind);
 	return !e->hole;
 }
 
@@ -386,7 +367,6 @@ static void note_beyond(struct uroce_stream *g, const struct uroce_kept_answer *
 	req->beyond = true;
 	req->beyond_psn = p->psn;
 	req->beyond_frame = p->number;
-	req->beyond_ns = p->time_ns;
 }
 
 bool uroce_answers_take(
@@ -415,7 +395,7 @@ bool uroce_answers_take(
 static void note_silence(
 	struct uroce_analysis *a, struct uroce_stream *g, const struct uroce_asked *e)
 {
-	uint64_t silent_ns = since(a->last_ns, e->last_ns);
+	uint64_t silent_ns = uroce_requests_since(a->last_ns, e->last_ns);
 	struct uroce_finding *finding;
 
 	if (e->sends < GAVE_UP_SENDS && silent_ns < UNANSWERED_NS)
@@ -439,9 +419,9 @@ void uroce_answers_finish(struct uroce_analysis *a, struct uroce_stream *g)
 			0, "frame %" PRIu64 " acknowledges PSN %u, which is not in the capture",
 			req->beyond_frame, req->beyond_psn);
 	for (uint32_t i = req->una; i != req->tail && !req->dead; i++) {
-		if (entry(req, i)->hole)
+		if (uroce_requests_entry(req, i)->hole)
 			continue;
-		note_silence(a, g, entry(req, i));
+		note_silence(a, g, uroce_requests_entry(req, i));
 		return;
 	}
 }

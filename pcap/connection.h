@@ -82,7 +82,7 @@ struct uroce_requests {
 	/* An acknowledgement of what was not seen yet: the capture's fault, or the responder's. */
 	bool beyond;
 	uint32_t beyond_psn;
-	uint64_t beyond_frame, beyond_ns;
+	uint64_t beyond_frame;
 	uint64_t progress_ns; /* the last time that something was acknowledged */
 	uint32_t blocked;     /* answers that passed a READ which has none */
 };
@@ -90,7 +90,7 @@ struct uroce_requests {
 /* An answer that waits to be known whose it is. */
 struct uroce_kept_answer {
 	uint64_t number, time_ns;
-	uint32_t psn, msn, payload_bytes;
+	uint32_t psn, payload_bytes;
 	uint8_t opcode, syndrome;
 	bool has_aeth;
 };
@@ -107,7 +107,7 @@ struct uroce_stream {
 	bool paired;
 	uint64_t packets, wire_bytes;
 	uint64_t requests_seen, answers_seen, cnps, ce_marks, ce_frame, ce_ns;
-	uint64_t icrc_bad, icrc_absent, cut, retransmitted, acks, naks, rnr_naks;
+	uint64_t icrc_bad, icrc_absent, cut, retransmitted, naks, rnr_naks;
 	uint64_t messages[UROCE_OPERATIONS];
 	uint64_t message_bytes[UROCE_OPERATIONS];
 	uint64_t sizes_min[UROCE_OPERATIONS], sizes_max[UROCE_OPERATIONS];
@@ -142,7 +142,6 @@ struct uroce_connection {
 	uint64_t agree,
 		disagree;   /* answers that name what the other stream asked, and that do not */
 	uint32_t mtu_bytes; /* 0: not seen */
-	bool mtu_stated;
 	uint64_t first_ns, last_ns;
 	uint64_t service_id; /* of its REQ; 0: not captured */
 	uint64_t connect_ns; /* from REQ to RTU */

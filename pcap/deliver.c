@@ -24,11 +24,6 @@ static bool begins(uint8_t op)
 		op == OP_WRITE_ONLY_IMM;
 }
 
-static bool ends(uint8_t op)
-{
-	return op != 0x00 && op != 0x01 && op != OP_WRITE_FIRST && op != 0x07;
-}
-
 struct uroce_delivery_place uroce_delivery_take(
 	struct uroce_delivery *d, const struct uroce_exchange_frame *f)
 {
@@ -49,7 +44,7 @@ struct uroce_delivery_place uroce_delivery_take(
 	place.va = d->va + d->offset;
 	d->offset += f->text.payload_bytes;
 	d->psn_next = uroce_psn_add(f->text.psn, 1);
-	if (ends(f->op)) {
+	if (uroce_exchange_ends(f->op)) {
 		d->in_message = false;
 		d->completed += place.in_receive || f->op == OP_WRITE_LAST_IMM ||
 			f->op == OP_WRITE_ONLY_IMM;

@@ -69,6 +69,12 @@ int uroce_exchanges_init(
 	struct uroce_exchanges *out, const char *path, char *err, size_t err_bytes);
 void uroce_exchanges_fini(struct uroce_exchanges *exchanges);
 
+/* Of an opcode without its service: whether its message ends with it. */
+static inline bool uroce_exchange_ends(uint8_t op)
+{
+	return op != 0x00 && op != 0x01 && op != 0x06 && op != 0x07;
+}
+
 /* The VLAN tag of one side's frames; of the other's, if it sent none. 0: they have none. */
 uint16_t uroce_exchange_tci(const struct uroce_exchange *e, bool requester);
 

@@ -69,13 +69,10 @@ static void take_text(
 	out->opcode = &uroce_opcodes[text->opcode];
 	out->dqpn = text->dqpn;
 	out->psn = text->psn;
-	out->pkey = text->pkey;
 	out->ackreq = text->ackreq;
-	out->becn = text->becn;
 	out->sqpn = text->deth.sqpn;
 	out->has_reth = text->has_reth;
 	out->va = text->has_atomiceth ? text->atomiceth.va : text->reth.va;
-	out->rkey = text->has_atomiceth ? text->atomiceth.rkey : text->reth.rkey;
 	out->dma_len = text->reth.dma_len;
 	out->has_aeth = text->has_aeth;
 	out->syndrome = text->aeth.syndrome;
@@ -156,12 +153,10 @@ static void take_headers(struct cursor *c, struct uroce_packet *out)
 	if (opcode->reth && (p = next_header(c, UROCE_RETH_BYTES, out))) {
 		out->has_reth = true;
 		out->va = uroce_load_be64(p + UROCE_RETH_VA);
-		out->rkey = uroce_load_be32(p + UROCE_RETH_RKEY);
 		out->dma_len = uroce_load_be32(p + UROCE_RETH_DMALEN);
 	}
 	if (opcode->atomiceth && (p = next_header(c, UROCE_ATOMICETH_BYTES, out))) {
 		out->va = uroce_load_be64(p + UROCE_ATOMICETH_VA);
-		out->rkey = uroce_load_be32(p + UROCE_ATOMICETH_RKEY);
 	}
 	if (opcode->aeth && (p = next_header(c, UROCE_AETH_BYTES, out))) {
 		out->has_aeth = true;
@@ -213,8 +208,6 @@ static void take_bth(const uint8_t *bth, struct uroce_packet *out)
 {
 	out->has_bth = true;
 	out->opcode = &uroce_opcodes[bth[UROCE_BTH_OPCODE]];
-	out->pkey = uroce_load_be16(bth + UROCE_BTH_PKEY);
-	out->becn = bth[UROCE_BTH_ECN] & UROCE_BTH_BECN;
 	out->dqpn = uroce_load_be24(bth + UROCE_BTH_DQPN);
 	out->ackreq = bth[UROCE_BTH_ACKREQ] & UROCE_BTH_ACKREQ_BIT;
 	out->psn = uroce_load_be24(bth + UROCE_BTH_PSN);
@@ -258,16 +251,6 @@ static void decode_bth(const struct place *at, uint32_t start, struct uroce_pack
 
 /* ---- IP ---- */
 
-static bool ipv4_checksum_ok(const uint8_t *ip, uint32_t bytes)
-{
-	uint32_t sum = 0;
-
-	for (uint32_t i = 0; i < bytes; i += 2)
-		sum += uroce_load_be16(ip + i);
-	sum = (sum >> 16) + (sum & 0xffff);
-	return (sum >> 16) + (sum & 0xffff) == 0xffff;
-}
-
 static bool decode_udp(const struct place *at, bool fragment, struct uroce_packet *out)
 {
 	uint32_t udp = at->ip + at->ip_bytes, bth = udp + UROCE_UDP_BYTES;
@@ -281,7 +264,7 @@ static bool decode_udp(const struct place *at, bool fragment, struct uroce_packe
 		refuse(out, "ip_fragment");
 		return true;
 	}
-	if (ip[0] >> 4 == 4 && !ipv4_checksum_ok(ip, at->ip_bytes))
+	if (ip[0] >> 4 == 4 && uroce_ip_fold(uroce_ip_sum(ip, at->ip_bytes, 0)) != 0xffff)
 		refuse(out, "ipv4_checksum_bad");
 	if (at->end > at->wire)
 		refuse(out, "ip_length_beyond_frame");

@@ -31,20 +31,19 @@ struct uroce_packet {
 	uint32_t payload_bytes;
 	uint32_t wire_bytes;
 	uint64_t va; /* RETH and AtomicETH */
-	uint32_t rkey, dma_len;
+	uint32_t dma_len;
 	uint32_t dqpn, psn;
 	uint32_t sqpn; /* DETH; else 0 */
 	uint32_t msn;  /* AETH */
 	uint32_t icrc_value;
 	uint16_t vlan; /* the innermost; 0: none */
 	uint16_t udp_sport;
-	uint16_t pkey;
 	uint8_t syndrome; /* AETH */
 	uint8_t ecn;
 	enum uroce_text_icrc icrc;
 	bool has_bth; /* the rest is of the BTH and what follows it */
 	bool has_reth, has_aeth;
-	bool ackreq, becn;
+	bool ackreq;
 	bool is_rocev1;
 };
 

@@ -21,11 +21,6 @@ enum {
 	RETRY_DEFAULT = 7,
 };
 
-static bool ends(uint8_t op)
-{
-	return op != 0x00 && op != 0x01 && op != 0x06 && op != 0x07;
-}
-
 static uint8_t wr_opcode(const struct uroce_exchange_frame *last)
 {
 	uint8_t op = last->op;
@@ -138,7 +133,7 @@ const char *uroce_rebuild(
 			return "its PSNs have a gap that no requester leaves";
 		if (begins(f->op) == (wr != NULL) || f->text.malformed || !f->seen_icrc_ok ||
 			f->text.payload_bytes > e->mtu_bytes ||
-			(!ends(f->op) && f->text.payload_bytes != e->mtu_bytes))
+			(!uroce_exchange_ends(f->op) && f->text.payload_bytes != e->mtu_bytes))
 			return "its packets are not what a requester sends";
 		if (!wr) {
 			wr = &out->list[out->num];
@@ -148,7 +143,7 @@ const char *uroce_rebuild(
 		}
 		take_packet(wr, f, buffer + at);
 		psn = uroce_psn_add(psn, e->frames[i]->pkts);
-		if (!ends(f->op))
+		if (!uroce_exchange_ends(f->op))
 			continue;
 		if (announced != UINT32_MAX && !lengths_agree(wr, announced))
 			return "its lengths are not what a requester sends";

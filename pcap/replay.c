@@ -205,11 +205,6 @@ static uint32_t qkey_of(const struct uroce_exchange *e)
 	return e->frames[0]->text.has_deth ? e->frames[0]->text.deth.qkey : 0;
 }
 
-static bool ends(uint8_t op)
-{
-	return op != 0x00 && op != 0x01 && op != 0x06 && op != 0x07;
-}
-
 /* The peer's message count before the capture began, from its first good answer. */
 static uint32_t initial_msn(const struct uroce_exchange *e)
 {
@@ -226,7 +221,7 @@ static uint32_t initial_msn(const struct uroce_exchange *e)
 	for (uint32_t i = 0; i < e->num_frames && e->frames[i]->number < answer->number; i++) {
 		const struct uroce_exchange_frame *f = e->frames[i];
 
-		messages += f->request && f->first_time && ends(f->op) &&
+		messages += f->request && f->first_time && uroce_exchange_ends(f->op) &&
 			!uroce_psn_before(answer->text.psn, f->text.psn);
 	}
 	return uroce_psn_add(answer->text.aeth.msn, -messages);

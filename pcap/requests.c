@@ -15,8 +15,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "engine/psn.h"
-
 enum {
 	ROOM_MIN = 16,
 	ROOM_MAX = 1 << 16,
@@ -32,7 +30,6 @@ enum {
 #define DOUBLED_NS   5000000u
 #define OVERTAKEN_NS 2000000u
 #define TIMEOUT_NS   200000u /* nobody's timeout is shorter */
-#define NS_PER_MS    1e6
 
 const char *const uroce_op_words[UROCE_OPERATIONS] = {
 	[UROCE_OP_NONE] = "request",
@@ -51,16 +48,11 @@ const char *const uroce_op_words[UROCE_OPERATIONS] = {
 
 /* ---- the ring ---- */
 
-static struct uroce_asked *entry(const struct uroce_requests *req, uint32_t i)
-{
-	return &req->ring[i & (req->room - 1)];
-}
-
 static void forget(struct uroce_requests *req)
 {
 	if (req->head == req->una) {
-		if (!entry(req, req->una)->hole)
-			req->in_flight_bytes -= entry(req, req->una)->bytes;
+		if (!uroce_requests_entry(req, req->una)->hole)
+			req->in_flight_bytes -= uroce_requests_entry(req, req->una)->bytes;
 		req->una++;
 	}
 	req->head++;
@@ -77,7 +69,7 @@ static void grow(struct uroce_analysis *a, struct uroce_requests *req)
 	if (!ring)
 		return;
 	for (uint32_t i = req->head; i != req->tail; i++)
-		ring[i & (room - 1)] = *entry(req, i);
+		ring[i & (room - 1)] = *uroce_requests_entry(req, i);
 	free(req->ring);
 	a->asked_room += room - req->room;
 	req->ring = ring;
@@ -95,7 +87,7 @@ static struct uroce_asked *push(struct uroce_analysis *a, struct uroce_requests 
 		return NULL;
 	if (req->tail - req->head == req->room)
 		forget(req);
-	return entry(req, req->tail++);
+	return uroce_requests_entry(req, req->tail++);
 }
 
 struct uroce_asked *uroce_requests_find(const struct uroce_requests *req, uint32_t psn)
@@ -104,7 +96,7 @@ struct uroce_asked *uroce_requests_find(const struct uroce_requests *req, uint32
 
 	while (low != high) {
 		uint32_t middle = low + (high - low) / 2;
-		struct uroce_asked *e = entry(req, middle);
+		struct uroce_asked *e = uroce_requests_entry(req, middle);
 
 		if (uroce_psn_within(psn, e->psn, e->pkts))
 			return e;
@@ -118,7 +110,8 @@ struct uroce_asked *uroce_requests_find(const struct uroce_requests *req, uint32
 
 bool uroce_requests_is_done(const struct uroce_requests *req, const struct uroce_asked *e)
 {
-	return req->una == req->tail || uroce_psn_before(e->psn, entry(req, req->una)->psn);
+	return req->una == req->tail ||
+		uroce_psn_before(e->psn, uroce_requests_entry(req, req->una)->psn);
 }
 
 /* ---- the path MTU ---- */
@@ -221,7 +214,7 @@ static void end_message(
 
 	if (p->opcode->kind == UROCE_OP_READ)
 		bytes = p->dma_len;
-	if (p->opcode->kind == UROCE_OP_COMPARE_SWAP || p->opcode->kind == UROCE_OP_FETCH_ADD)
+	if (uroce_requests_is_atomic(p->opcode->kind))
 		bytes = 8;
 	if (p->opcode->kind == UROCE_OP_WRITE && req->kind == UROCE_OP_WRITE && !req->broken &&
 		bytes != req->dma_len && p->payload)
@@ -233,7 +226,7 @@ static void end_message(
 	count_message(f, (uint8_t)p->opcode->kind, bytes);
 }
 
-/* Follows the message that a new packet belongs to; true where that packet may be believed. */
+/* Follows the message that a new packet belongs to. */
 static void follow_message(struct uroce_analysis *a, struct uroce_stream *f,
 	const struct uroce_packet *p, bool after_hole, bool first_seen)
 {
@@ -243,8 +236,7 @@ static void follow_message(struct uroce_analysis *a, struct uroce_stream *f,
 		check_sequence(a, f, p);
 	if (p->opcode->first || !req->in_message)
 		begin_message(req, p);
-	if (after_hole || !p->opcode->first)
-		req->broken |= after_hole || !req->in_message;
+	req->broken |= after_hole || (!p->opcode->first && !req->in_message);
 	req->in_message = true;
 	req->message_bytes += p->payload_bytes;
 	check_payload(a, f, p);
@@ -271,11 +263,6 @@ static uint32_t pkts_of(const struct uroce_stream *f, const struct uroce_packet 
 	return pkts < UROCE_PSN_OUTSTANDING_MAX ? pkts : UROCE_PSN_OUTSTANDING_MAX - 1;
 }
 
-static void mark(struct uroce_stream *f, uint64_t time_ns, uint32_t psn, enum uroce_mark what)
-{
-	uroce_series_point(&f->series, time_ns, (psn - f->req.psn_first) & UROCE_PSN_MASK, what);
-}
-
 static void open_hole(struct uroce_analysis *a, struct uroce_stream *f,
 	const struct uroce_packet *p, uint32_t pkts)
 {
@@ -294,7 +281,7 @@ static void open_hole(struct uroce_analysis *a, struct uroce_stream *f,
 			.last_ns = p->time_ns,
 			.message_ns = p->time_ns,
 			.first_frame = p->number};
-		mark(f, p->time_ns, req->psn_next, UROCE_MARK_LOST);
+		uroce_requests_mark(f, p->time_ns, req->psn_next, UROCE_MARK_LOST);
 		req->psn_next = uroce_psn_add(req->psn_next, n);
 		pkts -= n;
 	}
@@ -356,23 +343,13 @@ static void take_new(struct uroce_analysis *a, struct uroce_stream *f, const str
 	fill_in(f, p, e);
 	req->psn_next = uroce_psn_add(p->psn, e->pkts);
 	req->resending = false;
-	mark(f, p->time_ns, p->psn, UROCE_MARK_REQUEST);
+	uroce_requests_mark(f, p->time_ns, p->psn, UROCE_MARK_REQUEST);
 	step = uroce_series_step(&f->series, p->time_ns);
 	if (step && req->in_flight_bytes > step->in_flight_bytes)
 		step->in_flight_bytes = req->in_flight_bytes;
 }
 
 /* ---- sent again ---- */
-
-static double ms(uint64_t ns)
-{
-	return (double)ns / NS_PER_MS;
-}
-
-static uint64_t since(uint64_t now_ns, uint64_t then_ns)
-{
-	return now_ns > then_ns ? now_ns - then_ns : 0;
-}
 
 /*
  * Going back too far is wrong. Not far enough may be a loss before the place of capture, but not
@@ -397,7 +374,7 @@ static void check_go_back(
 static void note_loss(struct uroce_analysis *a, struct uroce_stream *f,
 	const struct uroce_packet *p, const struct uroce_asked *e)
 {
-	uint64_t cost_ns = e ? since(p->time_ns, e->last_ns) : 0;
+	uint64_t cost_ns = e ? uroce_requests_since(p->time_ns, e->last_ns) : 0;
 	struct uroce_finding *finding;
 
 	if (e && e->last_frame)
@@ -406,7 +383,8 @@ static void note_loss(struct uroce_analysis *a, struct uroce_stream *f,
 			"PSN %u (frame %" PRIu64
 			") was lost behind the place of capture: NAK in frame "
 			"%" PRIu64 ", sent again %.3f ms later in frame %" PRIu64,
-			p->psn, e->last_frame, f->req.cause_frame, ms(cost_ns), p->number);
+			p->psn, e->last_frame, f->req.cause_frame, uroce_requests_ms(cost_ns),
+			p->number);
 	else
 		finding = uroce_analysis_note(a, f->connection, UROCE_FINDING_LOSS,
 			f->req.cause_frame, cost_ns,
@@ -420,7 +398,7 @@ static void note_loss(struct uroce_analysis *a, struct uroce_stream *f,
 static void note_rnr(struct uroce_analysis *a, struct uroce_stream *f, const struct uroce_packet *p)
 {
 	const struct uroce_requests *req = &f->req;
-	uint64_t waited_ns = since(p->time_ns, req->cause_ns);
+	uint64_t waited_ns = uroce_requests_since(p->time_ns, req->cause_ns);
 	uint32_t index = f->connection->findings[UROCE_FINDING_RNR];
 
 	if (index)
@@ -429,28 +407,29 @@ static void note_rnr(struct uroce_analysis *a, struct uroce_stream *f, const str
 		uroce_analysis_note(a, f->connection, UROCE_FINDING_RNR_IGNORED, p->number, 0,
 			"frame %" PRIu64 " sends again %.3f ms after the RNR NAK in frame %" PRIu64
 			", which asked for %.2f ms",
-			p->number, ms(waited_ns), req->cause_frame, ms(req->wait_ns));
+			p->number, uroce_requests_ms(waited_ns), req->cause_frame,
+			uroce_requests_ms(req->wait_ns));
 }
 
 static void note_timeout(struct uroce_analysis *a, struct uroce_stream *f,
 	const struct uroce_packet *p, const struct uroce_asked *e)
 {
-	uint64_t waited_ns = since(p->time_ns, e->last_ns);
-	uint64_t idle_ns = since(p->time_ns, f->req.progress_ns);
+	uint64_t waited_ns = uroce_requests_since(p->time_ns, e->last_ns);
+	uint64_t idle_ns = uroce_requests_since(p->time_ns, f->req.progress_ns);
 	struct uroce_finding *finding;
 
 	if (waited_ns < TIMEOUT_NS) {
 		uroce_analysis_note(a, f->connection, UROCE_FINDING_UNEXPLAINED, p->number, 0,
 			"frame %" PRIu64 " sends PSN %u again %.3f ms after frame %" PRIu64
 			", although nothing asked for it",
-			p->number, p->psn, ms(waited_ns), e->last_frame);
+			p->number, p->psn, uroce_requests_ms(waited_ns), e->last_frame);
 		return;
 	}
 	finding = uroce_analysis_note(a, f->connection, UROCE_FINDING_TIMEOUT, e->last_frame,
 		waited_ns < idle_ns || f->req.progress_ns == 0 ? waited_ns : idle_ns,
 		"PSN %u%s%s: no answer for %.3f ms, and sent again in frame %" PRIu64, p->psn,
 		e->last_frame ? "" : " is not in the capture before", e->sends > 1 ? " again" : "",
-		ms(waited_ns), p->number);
+		uroce_requests_ms(waited_ns), p->number);
 	if (finding)
 		uroce_finding_frame(finding, p->number);
 }
@@ -458,12 +437,12 @@ static void note_timeout(struct uroce_analysis *a, struct uroce_stream *f,
 static void note_spurious(struct uroce_analysis *a, struct uroce_stream *f,
 	const struct uroce_packet *p, const struct uroce_asked *e)
 {
-	uint64_t waited_ns = e ? since(p->time_ns, e->last_ns) : 0;
+	uint64_t waited_ns = e ? uroce_requests_since(p->time_ns, e->last_ns) : 0;
 
 	uroce_analysis_note(a, f->connection, UROCE_FINDING_SPURIOUS, p->number, waited_ns,
 		"frame %" PRIu64 " sends PSN %u again after %.3f ms, although the capture has its "
 		"answer: that one was lost behind the place of capture, or came too late",
-		p->number, p->psn, ms(waited_ns));
+		p->number, p->psn, uroce_requests_ms(waited_ns));
 }
 
 /* The first packet of a going back. */
@@ -491,7 +470,7 @@ static void begin_resend(struct uroce_analysis *a, struct uroce_stream *f,
 		return;
 	case UROCE_RESEND_IMPLIED:
 		uroce_analysis_note(a, f->connection, UROCE_FINDING_RESPONSE_LOST, req->cause_frame,
-			since(p->time_ns, req->cause_ns),
+			uroce_requests_since(p->time_ns, req->cause_ns),
 			"the response with PSN %u was lost: frame %" PRIu64
 			" skipped it, and frame %" PRIu64 " asks again",
 			req->cause_psn, req->cause_frame, p->number);
@@ -514,7 +493,7 @@ static void resend(struct uroce_analysis *a, struct uroce_stream *f, const struc
 	f->retransmitted++;
 	if (step)
 		step->retransmitted++;
-	mark(f, p->time_ns, p->psn, UROCE_MARK_RESENT);
+	uroce_requests_mark(f, p->time_ns, p->psn, UROCE_MARK_RESENT);
 	if (!req->resending || p->psn != req->resend_psn)
 		begin_resend(a, f, p, e);
 	req->resending = true;
@@ -537,7 +516,7 @@ static void fill_hole(struct uroce_analysis *a, struct uroce_stream *f,
 {
 	struct uroce_requests *req = &f->req;
 	bool again = req->cause != UROCE_RESEND_NONE || req->resending ||
-		since(p->time_ns, e->first_ns) > OVERTAKEN_NS;
+		uroce_requests_since(p->time_ns, e->first_ns) > OVERTAKEN_NS;
 
 	if (again)
 		resend(a, f, p, e);
@@ -559,7 +538,8 @@ static bool is_doubled(
 	const struct uroce_requests *req, const struct uroce_packet *p, const struct uroce_asked *e)
 {
 	return e && !e->hole && p->psn == req->last_psn && e->icrc == p->icrc_value &&
-		req->cause == UROCE_RESEND_NONE && since(p->time_ns, e->last_ns) < DOUBLED_NS;
+		req->cause == UROCE_RESEND_NONE &&
+		uroce_requests_since(p->time_ns, e->last_ns) < DOUBLED_NS;
 }
 
 static void take_old(struct uroce_analysis *a, struct uroce_stream *f, const struct uroce_packet *p)
@@ -596,9 +576,9 @@ static void mend_guess(struct uroce_stream *f, const struct uroce_packet *p)
 	struct uroce_asked *e;
 	uint32_t pkts;
 
-	if (req->tail == req->head || !entry(req, req->tail - 1)->guessed)
+	if (req->tail == req->head || !uroce_requests_entry(req, req->tail - 1)->guessed)
 		return;
-	e = entry(req, req->tail - 1);
+	e = uroce_requests_entry(req, req->tail - 1);
 	pkts = (p->psn - e->psn) & UROCE_PSN_MASK;
 	for (uint32_t mtu = MTU_MIN; mtu <= MTU_MAX; mtu *= 2) {
 		if (uroce_requests_pkts(e->bytes, mtu) != pkts)
@@ -649,7 +629,7 @@ static void take_unreliable(
 			ahead, ahead == 1 ? " is" : "s are", p->number);
 	follow_message(a, f, p, ahead > 0, first_seen);
 	req->psn_next = uroce_psn_add(p->psn, 1);
-	mark(f, p->time_ns, p->psn, UROCE_MARK_REQUEST);
+	uroce_requests_mark(f, p->time_ns, p->psn, UROCE_MARK_REQUEST);
 }
 
 bool uroce_requests_is_new_life(const struct uroce_stream *f, const struct uroce_packet *p)
@@ -696,7 +676,7 @@ void uroce_requests_take_datagram(struct uroce_stream *f, const struct uroce_pac
 	count_message(f, (uint8_t)p->opcode->kind, p->payload_bytes);
 	if (!f->req.started)
 		uroce_requests_start(&f->req, p->psn);
-	mark(f, p->time_ns, p->psn, UROCE_MARK_REQUEST);
+	uroce_requests_mark(f, p->time_ns, p->psn, UROCE_MARK_REQUEST);
 }
 
 void uroce_requests_fini(struct uroce_requests *req)

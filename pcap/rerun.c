@@ -64,6 +64,7 @@ struct rerun {
 	uint32_t num_held;
 	uint16_t *turns[2]; /* times that a PSN was sent, by distance from the first */
 	uint32_t span;
+	uint32_t past;	 /* recorded frames that are */
 	uint32_t posted; /* receives */
 	uint64_t recv_at;
 	uint32_t recv_bytes; /* the longest SEND */
@@ -137,7 +138,6 @@ static struct flying *copy(struct rerun *r, uint8_t to, const uint8_t *data, uin
 static void mark_ce(uint8_t *frame)
 {
 	uint8_t *ip = frame + uroce_frame_eth_bytes(frame);
-	uint32_t sum;
 
 	if (uroce_frame_is_ipv6(frame)) {
 		ip[UROCE_IPV6_VERSION + 1] |= UROCE_ECN_CE << 4;
@@ -145,11 +145,8 @@ static void mark_ce(uint8_t *frame)
 	}
 	ip[UROCE_IPV4_TOS] |= UROCE_ECN_CE;
 	uroce_store_be16(ip + UROCE_IPV4_CHECKSUM, 0);
-	sum = 0;
-	for (int i = 0; i < UROCE_IPV4_BYTES; i += 2)
-		sum += uroce_load_be16(ip + i);
-	sum = (sum >> 16) + (sum & 0xffff);
-	uroce_store_be16(ip + UROCE_IPV4_CHECKSUM, (uint16_t) ~(sum + (sum >> 16)));
+	uroce_store_be16(ip + UROCE_IPV4_CHECKSUM,
+		(uint16_t)~uroce_ip_fold(uroce_ip_sum(ip, UROCE_IPV4_BYTES, 0)));
 }
 
 static void hold(struct rerun *r, struct flying *f, uint64_t behind)
@@ -276,17 +273,21 @@ static void collect(struct rerun *r)
 	}
 }
 
-/* The first recorded packet with this PSN, by index; num_frames: none. */
-static uint32_t recorded(const struct rerun *r, uint32_t psn)
+/*
+ * The first recorded packet with this PSN, by index; num_frames: none. PSNs that are waited for
+ * only go on, so what is before the last that was found is past.
+ */
+static uint32_t recorded(struct rerun *r, uint32_t psn)
 {
 	const struct uroce_exchange *e = r->e;
-	uint32_t i = 0;
 
-	while (i < e->num_frames &&
-		!(e->frames[i]->request && e->frames[i]->first_time &&
-			e->frames[i]->text.psn == psn))
-		i++;
-	return i;
+	for (uint32_t i = r->past; i < e->num_frames; i++) {
+		const struct uroce_exchange_frame *f = e->frames[i];
+
+		if (f->request && f->first_time && f->text.psn == psn)
+			return r->past = i;
+	}
+	return e->num_frames;
 }
 
 /* What the responder's application does before a request comes that it waits for. */

@@ -403,8 +403,8 @@ static void find_pair(struct uroce_analysis *a, struct uroce_stream *f, bool now
 }
 
 /*
- * An answer although the other stream waits for none: where it names what one lone stream asked,
- * the queue pair was set up anew, with that one.
+ * An answer that does not fit the other stream, but what one lone stream asked later: the queue
+ * pair was set up anew, with that one.
  */
 static struct uroce_stream *find_new_life(struct uroce_analysis *a, struct uroce_stream *f,
 	const struct uroce_packet *p, const struct uroce_kept_answer *answer)
@@ -435,7 +435,6 @@ void uroce_streams_take_answer(
 	struct uroce_kept_answer answer = {.number = p->number,
 		.time_ns = p->time_ns,
 		.psn = p->psn,
-		.msn = p->msn,
 		.payload_bytes = p->payload_bytes,
 		.opcode = p->opcode->number,
 		.syndrome = p->syndrome,

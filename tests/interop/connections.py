@@ -5,7 +5,6 @@
 # the program, or come back from it and are checked then.
 
 import itertools
-import os
 
 import rig
 from exchange import GRH, LENT, OWN

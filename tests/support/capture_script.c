@@ -155,16 +155,6 @@ static uint8_t *put_headers(const struct line *l, uint8_t *p)
 	return p;
 }
 
-static uint16_t ipv4_checksum(const uint8_t *ip)
-{
-	uint32_t sum = 0;
-
-	for (int i = 0; i < UROCE_IPV4_BYTES; i += 2)
-		sum += uroce_load_be16(ip + i);
-	sum = (sum >> 16) + (sum & 0xffff);
-	return (uint16_t) ~(sum + (sum >> 16));
-}
-
 static void put_ip(const struct line *l, uint8_t *ip, uint32_t bytes)
 {
 	uint8_t *udp = ip + UROCE_IPV4_BYTES;
@@ -176,7 +166,8 @@ static void put_ip(const struct line *l, uint8_t *ip, uint32_t bytes)
 	ip[UROCE_IPV4_PROTOCOL] = UROCE_IP_PROTOCOL_UDP;
 	uroce_store_be32(ip + UROCE_IPV4_SRC, IP_A + l->from_b);
 	uroce_store_be32(ip + UROCE_IPV4_DST, IP_A + !l->from_b);
-	uroce_store_be16(ip + UROCE_IPV4_CHECKSUM, ipv4_checksum(ip));
+	uroce_store_be16(ip + UROCE_IPV4_CHECKSUM,
+		(uint16_t)~uroce_ip_fold(uroce_ip_sum(ip, UROCE_IPV4_BYTES, 0)));
 	uroce_store_be16(udp + UROCE_UDP_SPORT, (uint16_t)l->sport);
 	uroce_store_be16(udp + UROCE_UDP_DPORT, UROCE_UDP_PORT);
 	uroce_store_be16(udp + UROCE_UDP_LEN, (uint16_t)(bytes - UROCE_IPV4_BYTES));
