@@ -530,7 +530,7 @@ static void fill_hole(struct uroce_analysis *a, struct uroce_stream *f,
 		count_message(f, e->kind, e->bytes);
 	else
 		f->message_bytes[e->kind] += e->bytes;
-	if (req->una != req->tail && uroce_requests_is_done(req, e))
+	if (uroce_requests_is_done(req, e))
 		req->in_flight_bytes -= e->bytes;
 }
 

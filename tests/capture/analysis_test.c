@@ -364,6 +364,16 @@ static void numbers(void)
 	uroce_analysis_destroy(a);
 }
 
+/* What comes when everything was acknowledged is not on its way any more. */
+static void late_ones_are_not_in_flight(void)
+{
+	struct uroce_analysis *a = analyse(BEGIN "A SEND_ONLY 102 len 8; B ACK 102; "
+						 "A SEND_ONLY 101 len 8");
+
+	CU_ASSERT_EQUAL(a->connections[0]->streams[0]->req.in_flight_bytes, 0);
+	uroce_analysis_destroy(a);
+}
+
 static void costs(void)
 {
 	struct uroce_analysis *a =
@@ -412,6 +422,8 @@ int main(void)
 		{"silence is found, and who is silent", silence},
 		{"two streams are one connection by evidence", pairs},
 		{"messages, bytes and latencies are counted", numbers},
+		{"what comes when all is acknowledged is not in flight",
+			late_ones_are_not_in_flight},
 		{"a finding costs the time that it took", costs},
 		{"more connections than the most are left out, and said", too_many},
 	};
